@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a transport can do with given options, as plain data. The harness asks here and nowhere
+// else: it knows no transport by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/memory/buffer.h"
+
+namespace gdrbench {
+
+/// Who moves the bytes of a data slot.
+enum class DataFlow {
+  kPush,  ///< the sender's submit moves them (send, write)
+  kPull,  ///< the receiver's expect fetches them (read): a latency is the full operation
+  kNone,  ///< nobody: the null transport
+};
+
+struct Capabilities {
+  std::vector<MemoryKind> memory;  ///< kinds whose addresses it takes
+  DataFlow flow = DataFlow::kPush;
+  bool streamDrive = false;  ///< lanes offer mark(); see "drive" in transports/README.md
+  /// The operation that moves a message, in the field's words: "send", "write with CQ data",
+  /// "read".
+  std::string operation;
+};
+
+}  // namespace gdrbench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only list of transports. Everything that must be known without loading a vendor library
+// (name, options, capabilities) is here as data; the transport itself is made on demand, in a
+// worker, from this binary or from a module beside it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/core/option.h"
+#include "harness/core/result.h"
+#include "transports/transport.h"
+
+namespace gdrbench {
+
+struct TransportEntry {
+  std::string_view name;
+  std::string_view summary;  ///< one line, for list and README
+  OptionTable options;
+  /// What it can do with these options; vendor-free.
+  Capabilities (*capabilities)(const OptionSet& options) = nullptr;
+  /// Checks between options, after each is valid by itself; vendor-free; may be null.
+  Status (*validate)(const OptionSet& options) = nullptr;
+  /// A row's default name from its options ("libfabric:tcp"); may be null: the transport's name.
+  std::string (*label)(const OptionSet& options) = nullptr;
+  /// Made in this binary; null when it comes from `module` or is not built.
+  std::unique_ptr<Transport> (*make)() = nullptr;
+  /// File name of the loadable module, "gdrbench-libfabric.so"; empty when linked in.
+  std::string_view module = {};
+  /// When neither: the CMake option that would build it.
+  std::string_view notBuilt = {};
+};
+
+class Registry {
+ public:
+  explicit Registry(std::vector<TransportEntry> entries) : entries_(std::move(entries)) {}
+
+  [[nodiscard]] std::span<const TransportEntry> entries() const { return entries_; }
+  /// Null when there is none of that name.
+  [[nodiscard]] const TransportEntry* find(std::string_view name) const;
+  /// Opens the module if need be. `library`: path of a vendor library to load before the module, so
+  /// that the module binds to it; empty for the system's. kNotBuilt, kNotFound (with the dynamic
+  /// linker's text) or kUsage (with the nearest name).
+  [[nodiscard]] Result<std::unique_ptr<Transport>> make(std::string_view name,
+                                                        const std::string& library = {}) const;
+
+ private:
+  std::vector<TransportEntry> entries_;
+};
+
+/// All transports of this build and those that it could have.
+Registry builtinTransports();
+
+/// The symbol that a module exports, with C linkage: `std::unique_ptr<Transport>* ` made with new.
+inline constexpr const char* kModuleEntry = "gdrbenchMakeTransport";
+
+}  // namespace gdrbench

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transports/transport.h"
+
+namespace gdrbench {
+
+std::string_view name(Role role) {
+  return role == Role::kInitiator ? "initiator" : "responder";
+}
+
+}  // namespace gdrbench
