@@ -34,6 +34,10 @@ struct TransportEntry {
   std::string_view module = {};
   /// When neither: the CMake option that would build it.
   std::string_view notBuilt = {};
+  /// It moves nothing and completes at once: running a pattern over it prices the harness.
+  bool overheadReference = false;
+  /// Environment variables that change what it does, by prefix ("FI_"): recorded in every result.
+  std::span<const std::string_view> environment = {};
 };
 
 class Registry {
@@ -56,7 +60,8 @@ class Registry {
 /// All transports of this build and those that it could have.
 Registry builtinTransports();
 
-/// The symbol that a module exports, with C linkage: `std::unique_ptr<Transport>* ` made with new.
+/// The symbol that a module exports: `extern "C" gdrbench::Transport* gdrbenchMakeTransport()`; the
+/// object is made with new and belongs to the caller.
 inline constexpr const char* kModuleEntry = "gdrbenchMakeTransport";
 
 }  // namespace gdrbench

@@ -38,7 +38,7 @@ class Histogram {
 
 class Recorder {
  public:
-  static constexpr std::size_t kRawCapacity = 4u << 20;
+  static constexpr std::size_t kRawCapacity = 1u << 20;
 
   /// Samples of one block, in time order.
   void add(std::span<const Ticks> samples);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "harness/core/json.h"
+#include "harness/core/text.h"
+#include "harness/core/units.h"
+#include "harness/environment/environment.h"
+#include "harness/memory/memory_space.h"
+
+namespace gdrbench {
+namespace {
+
+using config::errorAt;
+using config::RunConfig;
+
+config::Place placeOf(const RunConfig& config, std::string_view key) {
+  const auto found = config.places.find(key);
+  return found == config.places.end() ? config::Place{"defaults", 0, 0} : found->second;
+}
+
+/// Labels: as given, or the transport's own name for these options, numbered where two are equal.
+Result<std::vector<std::string>> labelsOf(const RunConfig& config, const Registry& registry) {
+  std::vector<std::string> labels;
+  std::set<std::string, std::less<>> taken;
+  for (const config::TransportConfig& entry : config.transports) {
+    const TransportEntry& known = *registry.find(entry.transport);
+    std::string label = entry.label;
+    if (label.empty()) {
+      label = known.label != nullptr ? known.label(entry.options) : std::string(known.name);
+      const std::string stem = label;
+      for (int n = 2; taken.contains(label); ++n) label = fmt::format("{}#{}", stem, n);
+    } else if (taken.contains(label)) {
+      return errorAt(entry.place, fmt::format("the label '{}' is used twice", label));
+    }
+    taken.insert(label);
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+Status validateTransports(const RunConfig& config, const Registry& registry) {
+  for (const config::TransportConfig& entry : config.transports) {
+    const TransportEntry& known = *registry.find(entry.transport);
+    if (known.validate == nullptr) continue;
+    if (Status good = known.validate(entry.options); !good) {
+      return errorAt(entry.place, fmt::format("'{}': {}", entry.transport, good.error().what()));
+    }
+  }
+  return Done{};
+}
+
+struct Cpus {
+  std::optional<int> initiator, responder;
+};
+
+Result<Cpus> cpusOf(const RunConfig& config) {
+  const OptionSet& group = config.groups.find("cpus")->second;
+  const std::vector<int> allowed = allowedCpus();
+  const auto [first, second] = chooseCpuPair();
+  Cpus cpus{first, second};
+  for (const auto& [key, target] :
+       {std::pair{"initiator", &cpus.initiator}, std::pair{"responder", &cpus.responder}}) {
+    if (!group.has(key)) continue;
+    const int cpu = static_cast<int>(group.integer(key));
+    if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {
+      std::vector<std::string> names;
+      for (const int each : allowed) names.push_back(std::to_string(each));
+      return errorAt(placeOf(config, std::string("cpus.") + key),
+                     fmt::format("cpus.{}: CPU {} may not be used by this process; allowed: {}",
+                                 key, cpu, listed(names)));
+    }
+    *target = cpu;
+  }
+  // Only one was chosen: the other one moves out of its way.
+  if (cpus.initiator == cpus.responder && allowed.size() > 1 &&
+      !(group.has("initiator") && group.has("responder"))) {
+    auto& free = group.has("initiator") ? cpus.responder : cpus.initiator;
+    free = *std::find_if(allowed.begin(), allowed.end(), [&](int cpu) { return cpu != *free; });
+  }
+  return cpus;
+}
+
+Result<std::pair<MemoryName, MemoryName>> memoryOf(const config::MemoryConfig& entry) {
+  auto source = parseMemoryName(entry.source);
+  if (!source) return errorAt(entry.place, "memory: " + source.error().what());
+  auto destination = parseMemoryName(entry.destination);
+  if (!destination) return errorAt(entry.place, "memory: " + destination.error().what());
+  return std::pair{*std::move(source), *std::move(destination)};
+}
+
+/// Why this combination cannot run, where that is known without trying.
+std::optional<std::string> skipReason(const Case& c, const TransportEntry& entry) {
+  if (entry.make == nullptr && entry.module.empty()) {
+    return fmt::format("{} is not built in; build with -D{}=ON", entry.name, entry.notBuilt);
+  }
+  const auto& takes = entry.capabilities(c.options).memory;
+  for (const MemoryName* memory : {&c.source, &c.destination}) {
+    if (memory->kind == MemoryKind::kHost) continue;
+    if (std::find(takes.begin(), takes.end(), memory->kind) == takes.end()) {
+      return fmt::format("{} does not take {} memory", entry.name, memory->text());
+    }
+  }
+  if (c.path != "direct" && c.source.kind == MemoryKind::kHost &&
+      c.destination.kind == MemoryKind::kHost) {
+    return fmt::format("path '{}' is for device memory; host memory needs no staging", c.path);
+  }
+  return {};
+}
+
+std::string idOf(const Case& c, bool stamps) {
+  std::string id = fmt::format("{}/{}", c.label, c.source.text());
+  if (!(c.source == c.destination)) id += "-" + c.destination.text();
+  id += fmt::format("/{}/{}/{}", c.path, c.pattern, sizeLiteral(c.bytes));
+  if (!stamps) id += fmt::format("/{}/w{}/b{}", name(c.direction), c.window, c.batch);
+  return id;
+}
+
+/// The product of one pattern's own lists, as cases without transport and memory.
+struct PatternVariant {
+  std::uint64_t bytes;
+  std::uint32_t window = 1, batch = 1;
+  Direction direction = Direction::kUni;
+};
+
+Result<std::vector<PatternVariant>> variantsOf(const config::PatternConfig& entry) {
+  std::vector<PatternVariant> variants;
+  const bool streams = entry.options.has("window");
+  for (const std::uint64_t bytes : entry.sizes) {
+    if (!streams) {
+      variants.push_back({bytes});
+      continue;
+    }
+    for (const OptionValue& direction : entry.options.list("direction")) {
+      for (const OptionValue& window : entry.options.list("window")) {
+        for (const OptionValue& batch : entry.options.list("batch")) {
+          const auto w = std::get<std::int64_t>(window);
+          const auto b = std::get<std::int64_t>(batch);
+          if (b > w) {
+            return errorAt(entry.place,
+                           fmt::format("{}: batch {} is above window {}", entry.pattern, b, w),
+                           "a batch is part of the window");
+          }
+          variants.push_back(
+              {bytes, static_cast<std::uint32_t>(w), static_cast<std::uint32_t>(b),
+               std::get<std::string>(direction) == "bi" ? Direction::kBi : Direction::kUni});
+        }
+      }
+    }
+  }
+  return variants;
+}
+
+Verify verifyOf(const std::string& text) {
+  return text == "all" ? Verify::kAll : text == "sample" ? Verify::kSample : Verify::kOff;
+}
+
+/// What all cases of a plan share.
+Case commonCase(const RunConfig& config, const Cpus& cpus) {
+  Case c;
+  c.warmup = warmupRule(config.groups.find("warmup")->second);
+  c.stop = stopRule(config.groups.find("stop")->second);
+  c.verify = verifyOf(config.run.text("verify"));
+  c.timeoutNs = config.run.integer("timeout");
+  c.rawSamples = static_cast<std::uint64_t>(config.run.integer("raw_samples"));
+  c.initiatorCpu = cpus.initiator;
+  c.responderCpu = cpus.responder;
+  return c;
+}
+
+Expectations expectationsOf(const RunConfig& config) {
+  const OptionSet& group = config.groups.find("expect")->second;
+  Expectations expect;
+  if (group.has("min_GBps")) expect.minBytesPerSecond = group.number("min_GBps") * 1e9;
+  if (group.has("max_p50")) expect.maxP50Ns = static_cast<double>(group.integer("max_p50"));
+  if (group.has("max_p99")) expect.maxP99Ns = static_cast<double>(group.integer("max_p99"));
+  return expect;
+}
+
+Result<std::string> baseOf(const RunConfig& config, const Registry& registry,
+                           const std::vector<std::string>& labels) {
+  const std::string asked = config.run.has("base") ? config.run.text("base") : "";
+  if (!asked.empty()) {
+    if (std::find(labels.begin(), labels.end(), asked) != labels.end()) return asked;
+    std::vector<std::string_view> names(labels.begin(), labels.end());
+    return errorAt(placeOf(config, "base"), fmt::format("base: no transport has the label '{}'{}",
+                                                        asked, suggestion(asked, names)));
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!registry.find(config.transports[i].transport)->overheadReference) return labels[i];
+  }
+  return labels.front();
+}
+
+class Expansion {
+ public:
+  Expansion(const RunConfig& config, const Registry& registry,
+            const std::vector<std::string>& labels, Case common, Plan& plan)
+      : config_(config),
+        registry_(registry),
+        labels_(labels),
+        common_(std::move(common)),
+        plan_(plan) {}
+
+  Status run() {
+    for (const config::PatternConfig& pattern : config_.patterns) {
+      auto variants = variantsOf(pattern);
+      if (!variants) return variants.error();
+      for (const PatternVariant& variant : *variants) {
+        for (const config::MemoryConfig& memory : config_.memory) {
+          if (Status added = addCases(pattern, variant, memory); !added) return added;
+        }
+      }
+    }
+    return Done{};
+  }
+
+ private:
+  Status addCases(const config::PatternConfig& pattern, const PatternVariant& variant,
+                  const config::MemoryConfig& memoryEntry) {
+    auto memory = memoryOf(memoryEntry);
+    if (!memory) return memory.error();
+    const bool stamps = findPattern(pattern.pattern)->make()->stampsMessages();
+    for (std::size_t i = 0; i < config_.transports.size(); ++i) {
+      const config::TransportConfig& transport = config_.transports[i];
+      for (const OptionValue& path : config_.run.list("paths")) {
+        Case c = common_;
+        c.label = labels_[i];
+        c.transport = transport.transport;
+        c.options = transport.options;
+        c.library = transport.library;
+        c.env = transport.env;
+        std::tie(c.source, c.destination) = *memory;
+        c.path = std::get<std::string>(path);
+        c.pattern = pattern.pattern;
+        c.bytes = variant.bytes;
+        c.window = variant.window;
+        c.batch = variant.batch;
+        c.direction = variant.direction;
+        c.id = idOf(c, stamps);
+        c.skip = skipReason(c, *registry_.find(c.transport));
+        // A size or window that is listed twice is one case.
+        if (ids_.insert(c.id).second) plan_.cases.push_back(std::move(c));
+      }
+    }
+    return Done{};
+  }
+
+  const RunConfig& config_;
+  const Registry& registry_;
+  const std::vector<std::string>& labels_;
+  Case common_;
+  Plan& plan_;
+  std::set<std::string> ids_;
+};
+
+}  // namespace
+
+Result<Plan> makePlan(const RunConfig& config, const Registry& registry) {
+  if (Status good = validateTransports(config, registry); !good) return good.error();
+  auto labels = labelsOf(config, registry);
+  if (!labels) return labels.error();
+  auto cpus = cpusOf(config);
+  if (!cpus) return cpus.error();
+  auto base = baseOf(config, registry, *labels);
+  if (!base) return base.error();
+
+  Plan plan;
+  plan.name = config.run.text("name");
+  plan.base = *std::move(base);
+  plan.rounds = static_cast<int>(config.run.integer("rounds"));
+  plan.expect = expectationsOf(config);
+  Expansion expansion(config, registry, *labels, commonCase(config, *cpus), plan);
+  if (Status expanded = expansion.run(); !expanded) return expanded.error();
+
+  std::string all = std::to_string(plan.rounds);
+  for (const Case& c : plan.cases) all += writeJson(toJson(c, registry));
+  plan.digest = fnv1a(all);
+  return plan;
+}
+
+std::vector<std::size_t> orderOfRound(std::size_t cases, int round) {
+  std::vector<std::size_t> order(cases);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (round % 2 != 0) std::reverse(order.begin(), order.end());
+  return order;
+}
+
+std::string describePlan(const Plan& plan) {
+  std::string text = fmt::format("{}: {} cases, {} rounds, plan {}\n", plan.name, plan.cases.size(),
+                                 plan.rounds, plan.digest);
+  double seconds = 0;
+  for (const Case& c : plan.cases) {
+    const BlockPlan blocks = planBlocks(c);
+    text += fmt::format("  {:<52} {:>12} bytes, {} messages a block, {} of memory{}\n", c.id,
+                        c.bytes, blocks.messages, formatSize(footprint(blocks)),
+                        c.skip ? "  SKIPPED: " + *c.skip : "");
+    if (!c.skip) seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
+  }
+  text += fmt::format("at most about {:.0f} s, plus set-up\n", seconds * plan.rounds);
+  return text;
+}
+
+}  // namespace gdrbench

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a configuration to explicit cases: the product of its lists.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/config/config.h"
+#include "harness/run/case.h"
+#include "transports/registry.h"
+
+namespace gdrbench {
+
+struct Expectations {
+  std::optional<double> minBytesPerSecond;
+  std::optional<double> maxP50Ns, maxP99Ns;  ///< latency: half a round trip
+};
+
+struct Plan {
+  std::string name;
+  std::string base;  ///< label that ratios refer to
+  int rounds = 1;
+  std::vector<Case> cases;  ///< patterns, sizes, then transports: what is compared is adjacent
+  Expectations expect;
+  std::string digest;
+};
+
+/// Checks what needs more than one option: batch above window, unknown base, CPUs that may not be
+/// used, memory that a transport does not take (those cases are marked as skipped). Errors have
+/// the place of what caused them.
+Result<Plan> makePlan(const config::RunConfig& config, const Registry& registry);
+
+/// Case numbers of one round: 0, 1, 2 ... in even rounds and backwards in odd ones (ABBA), so
+/// that a machine that slows down or speeds up favours nobody.
+std::vector<std::size_t> orderOfRound(std::size_t cases, int round);
+
+/// For --plan: one line for each case, and what the whole may take.
+std::string describePlan(const Plan& plan);
+
+}  // namespace gdrbench

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "harness/bootstrap/channel.h"
+#include "harness/run/build_info.h"
+#include "harness/run/wire.h"
+
+namespace gdrbench {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+/// A worker notices its own deadline; the conductor waits a little longer, so that the worker can
+/// say what it was waiting for.
+constexpr auto kDeadlineGrace = milliseconds(1000);
+/// For the other side's account after one side has failed; and for the tear-down.
+constexpr auto kLastWords = milliseconds(1500);
+constexpr auto kClosing = milliseconds(3000);
+constexpr auto kKillGrace = milliseconds(500);
+
+struct Side {
+  Role role = Role::kInitiator;
+  std::size_t index = 0;  ///< in the Watch
+  std::string phase = "start";
+  bool greeted = false;
+  std::optional<wire::Address> address;
+  std::optional<std::vector<Claim>> claims;
+  std::optional<report::Run> result;
+  std::optional<report::SideError> failure;
+  bool closed = false;
+  std::optional<ProcessEnd> end;
+};
+
+class Session {
+ public:
+  explicit Session(const SessionRequest& request)
+      : request_(request), digest_(digest(request.testCase, request.registry)) {
+    sides_[1].role = Role::kResponder;
+  }
+
+  SessionResult run() {
+    deadline_ = steady_clock::now() + nanoseconds(request_.testCase.timeoutNs) + kDeadlineGrace;
+    if (start()) {
+      converse();
+    }
+    watch_.endAll(kKillGrace);
+    removeLeftovers(request_.namePrefix);
+    return conclude();
+  }
+
+ private:
+  // --- starting --------------------------------------------------------------------------------
+
+  bool start() {
+    for (Side& side : sides_) {
+      const SpawnRequest spawn{{request_.program, "worker", "--fd", "3"}, request_.testCase.env};
+      Result<std::size_t> index = watch_.spawn(spawn);
+      if (!index) {
+        blame("conductor", "start", std::move(index).error());
+        return false;
+      }
+      side.index = *index;
+    }
+    return true;
+  }
+
+  void assign(Side& side) {
+    const bool tsc = request_.clock.kind() == Clock::Kind::kTsc;
+    tell(side, wire::encode(wire::Assign{.digest = digest_,
+                                         .testCase = request_.testCase,
+                                         .role = side.role,
+                                         .seed = request_.seed,
+                                         .namePrefix = request_.namePrefix,
+                                         .peerOnThisHost = true,
+                                         .clockKind = tsc ? "tsc" : "monotonic",
+                                         .ticksPerNanosecond = request_.clock.ticksPerNanosecond()},
+                            request_.registry));
+  }
+
+  // --- the conversation ------------------------------------------------------------------------
+
+  void converse() {
+    while (!over()) {
+      Result<Happening> happening = watch_.next(deadline_);
+      if (!happening) {
+        onNoHappening(std::move(happening).error());
+        continue;
+      }
+      Side& side = sides_[happening->index == sides_[0].index ? 0 : 1];
+      switch (happening->kind) {
+        case Happening::Kind::kMessage:
+          onMessage(side, happening->message);
+          break;
+        case Happening::Kind::kEnded:
+          onEnd(side, *happening->end);
+          break;
+        case Happening::Kind::kClosedChannel:
+          break;  // its end follows, and says more
+        case Happening::Kind::kProtocolError:
+          blame(nameOf(side), side.phase, *std::move(happening->error));
+          windUp();
+          break;
+      }
+    }
+  }
+
+  /// Both have ended; or the time for last words is up (onNoHappening sets givenUp_).
+  [[nodiscard]] bool over() const {
+    return givenUp_ || std::all_of(sides_.begin(), sides_.end(),
+                                   [](const Side& side) { return side.end.has_value(); });
+  }
+
+  void onNoHappening(Error error) {
+    if (error.code == ErrorCode::kCancelled) {
+      interrupted_ = true;
+      if (windingUp_) return;
+      blame("conductor", phases(),
+            {.code = ErrorCode::kCancelled,
+             .tried = "finish the case",
+             .nativeCode = error.nativeCode,
+             .nativeText = "interrupted by the user"});
+      windUp();
+      return;
+    }
+    if (windingUp_ || closing_) {
+      givenUp_ = true;
+      return;
+    }
+    blame("conductor", phases(),
+          {.code = ErrorCode::kTimeout,
+           .tried = fmt::format("see the case end within its timeout of {:g} s",
+                                static_cast<double>(request_.testCase.timeoutNs) / 1e9),
+           .nativeText =
+               fmt::format("initiator in {}, responder in {}", sides_[0].phase, sides_[1].phase),
+           .next = "a side that does not even answer is stuck in a library or stopped"});
+    windUp();
+  }
+
+  void onMessage(Side& side, const ControlMessage& message) {
+    switch (message.type) {
+      case MessageType::kHello:
+        return onHello(side, message);
+      case MessageType::kPhase:
+        return onPhase(side, message);
+      case MessageType::kAddress:
+        return onAddress(side, message);
+      case MessageType::kReady:
+        return onReady(side, message);
+      case MessageType::kChunk:
+        return tell(side.role == Role::kInitiator ? sides_[1] : sides_[0], message);
+      case MessageType::kSamples:
+        if (Status added = wire::appendSamples(message, samples_); !added) {
+          complain(side, std::move(added).error());
+        } else if (samples_.size() > request_.testCase.rawSamples) {
+          complain(side, {.code = ErrorCode::kProtocol,
+                          .tried = "keep raw samples",
+                          .nativeText = "more came than were asked for"});
+        }
+        return;
+      case MessageType::kResult:
+        return onResult(side, message);
+      case MessageType::kFailure:
+        return onFailure(side, message);
+      case MessageType::kClosed:
+        side.closed = true;
+        return;
+      default:
+        complain(side, {.code = ErrorCode::kProtocol,
+                        .tried = "understand a worker",
+                        .nativeText = fmt::format("it sent '{}'", name(message.type))});
+    }
+  }
+
+  void onHello(Side& side, const ControlMessage& message) {
+    Result<wire::Hello> hello = wire::decodeHello(message);
+    if (!hello) return complain(side, std::move(hello).error());
+    if (hello->build != buildId()) {
+      return complain(
+          side, {.code = ErrorCode::kMismatch,
+                 .tried = "work with a worker of another build",
+                 .nativeText = fmt::format("conductor {}, worker {}", buildId(), hello->build)});
+    }
+    side.greeted = true;
+    assign(side);
+  }
+
+  void onPhase(Side& side, const ControlMessage& message) {
+    Result<std::string> phase = wire::decodePhase(message);
+    if (!phase) return complain(side, std::move(phase).error());
+    side.phase = *std::move(phase);
+    if (request_.onPhase) request_.onPhase(side.role, side.phase);
+  }
+
+  void onAddress(Side& side, const ControlMessage& message) {
+    Result<wire::Address> address = wire::decodeAddress(message);
+    if (!address) return complain(side, std::move(address).error());
+    if (address->digest != digest_) {
+      return complain(
+          side, {.code = ErrorCode::kMismatch,
+                 .tried = "agree on the case",
+                 .nativeText = fmt::format("digest {} there, {} here", address->digest, digest_)});
+    }
+    side.address = *std::move(address);
+    if (!sides_[0].address || !sides_[1].address) return;
+    tell(sides_[0], wire::encodeAddress(*sides_[1].address, MessageType::kPeer));
+    tell(sides_[1], wire::encodeAddress(*sides_[0].address, MessageType::kPeer));
+  }
+
+  void onReady(Side& side, const ControlMessage& message) {
+    Result<wire::Ready> ready = wire::decodeReady(message);
+    if (!ready) return complain(side, std::move(ready).error());
+    side.claims = std::move(ready->claims);
+    if (!sides_[0].claims || !sides_[1].claims) return;
+    if (std::string differences = disagreement(); !differences.empty()) {
+      return complain(side, {.code = ErrorCode::kMismatch,
+                             .tried = "compare like with like",
+                             .nativeText = "the two sides differ: " + differences});
+    }
+    for (Side& each : sides_) tell(each, wire::empty(MessageType::kBegin));
+  }
+
+  /// Claims that must agree and do not: "library: A (initiator), B (responder)".
+  [[nodiscard]] std::string disagreement() const {
+    std::string differences;
+    for (const Claim& mine : *sides_[0].claims) {
+      if (!mine.mustAgree) continue;
+      const auto theirs = std::find_if(sides_[1].claims->begin(), sides_[1].claims->end(),
+                                       [&](const Claim& claim) { return claim.key == mine.key; });
+      const std::string value = theirs == sides_[1].claims->end() ? "nothing" : theirs->value;
+      if (value == mine.value) continue;
+      differences += fmt::format("{}{}: {} (initiator), {} (responder)",
+                                 differences.empty() ? "" : "; ", mine.key, mine.value, value);
+    }
+    return differences;
+  }
+
+  void onResult(Side& side, const ControlMessage& message) {
+    Result<report::Run> result = wire::decodeResult(message);
+    if (!result) return complain(side, std::move(result).error());
+    side.result = *std::move(result);
+    if (!sides_[0].result || !sides_[1].result) return;
+    // Everything is decided: from here on failures are notes.
+    closing_ = true;
+    deadline_ = steady_clock::now() + kClosing;
+    for (Side& each : sides_) tell(each, wire::empty(MessageType::kClose));
+  }
+
+  void onFailure(Side& side, const ControlMessage& message) {
+    Result<wire::Failure> failure = wire::decodeFailure(message);
+    if (!failure) return complain(side, std::move(failure).error());
+    side.result = std::move(failure->partial);
+    if (closing_) {
+      notes_.push_back(fmt::format("{} while closing: {}", nameOf(side), failure->error.what()));
+      return;
+    }
+    blame(nameOf(side), failure->phase, std::move(failure->error));
+    side.failure = errors_.back();
+    windUp();
+  }
+
+  void onEnd(Side& side, const ProcessEnd& end) {
+    side.end = end;
+    if (closing_) {
+      if (!side.closed)
+        notes_.push_back(fmt::format("{} {} while closing", nameOf(side), end.text()));
+      return;
+    }
+    if (side.failure) return;
+    blame(nameOf(side), side.phase,
+          {.code = ErrorCode::kCrash,
+           .tried = fmt::format("get through {}", side.phase),
+           .nativeCode = end.signal != 0 ? end.signal : end.status,
+           .nativeText = fmt::format("the {} {} during {}", nameOf(side), end.text(), side.phase)});
+    windUp();
+  }
+
+  // --- failing ---------------------------------------------------------------------------------
+
+  void complain(const Side& side, Error error) {
+    blame(nameOf(side), side.phase, std::move(error));
+    windUp();
+  }
+
+  void blame(std::string who, std::string phase, Error error) {
+    errors_.push_back({std::move(who), std::move(phase), std::move(error)});
+  }
+
+  /// Asks who still runs to stop, and waits for their account only so long.
+  void windUp() {
+    if (windingUp_) return;
+    windingUp_ = true;
+    deadline_ = steady_clock::now() + kLastWords;
+    for (Side& side : sides_) {
+      if (!side.end && !side.failure) watch_.cancel(side.index);
+    }
+  }
+
+  void tell(Side& side, const ControlMessage& message) {
+    if (side.end) return;
+    // A worker that is gone is reported by its end.
+    (void)watch_.send(side.index, message, steady_clock::now() + kClosing);
+  }
+
+  // --- concluding ------------------------------------------------------------------------------
+
+  SessionResult conclude() {
+    SessionResult result;
+    result.interrupted = interrupted_;
+    result.samplesNs = std::move(samples_);
+    result.run = sides_[0].result.value_or(report::Run{});
+    mergeResponder(result.run);
+    checkTheCheck(result.run);
+    result.run.notes.insert(result.run.notes.end(), notes_.begin(), notes_.end());
+    if (errors_.empty()) return result;
+    putCauseFirst();
+    const Error& cause = errors_.front().error;
+    const bool cannot = cause.code == ErrorCode::kNotBuilt || cause.code == ErrorCode::kUnsupported;
+    result.run.outcome.kind = cannot ? report::OutcomeKind::kSkipped : report::OutcomeKind::kFailed;
+    result.run.outcome.reason = fmt::format("{}: {}", errors_.front().side, cause.what());
+    result.run.outcome.errors = std::move(errors_);
+    return result;
+  }
+
+  void mergeResponder(report::Run& run) {
+    if (!sides_[1].result) return;
+    const report::Run& other = *sides_[1].result;
+    run.responder = other.responder;
+    run.check.messages += other.check.messages;
+    run.check.bytes += other.check.bytes;
+    run.check.sent += other.check.sent;
+    run.setupSeconds = std::max(run.setupSeconds, other.setupSeconds);
+    run.connectSeconds = std::max(run.connectSeconds, other.connectSeconds);
+    for (const std::string& note : other.notes) {
+      if (std::find(run.notes.begin(), run.notes.end(), note) == run.notes.end()) {
+        run.notes.push_back(note);
+      }
+    }
+  }
+
+  /// Nothing checked although everything was to be checked is a failure, not a pass.
+  void checkTheCheck(const report::Run& run) {
+    if (!errors_.empty() || run.check.mode != "all") return;
+    if (run.check.messages != 0 && run.check.messages == run.check.sent) return;
+    blame("conductor", "finish",
+          {.code = ErrorCode::kInternal,
+           .tried = "check every message",
+           .nativeText =
+               fmt::format("{} of {} messages were checked", run.check.messages, run.check.sent)});
+  }
+
+  /// A crash or a fault explains a lost peer, a timeout or a cancellation at the other side.
+  void putCauseFirst() {
+    const auto weight = [](const report::SideError& error) {
+      switch (error.error.code) {
+        case ErrorCode::kCancelled:
+          return 3;
+        case ErrorCode::kPeerLost:
+          return 2;
+        case ErrorCode::kTimeout:
+          return 1;
+        default:
+          return 0;
+      }
+    };
+    if (interrupted_) return;
+    std::stable_sort(errors_.begin(), errors_.end(),
+                     [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+  }
+
+  static std::string nameOf(const Side& side) { return std::string(name(side.role)); }
+  [[nodiscard]] std::string phases() const { return sides_[0].phase; }
+
+  const SessionRequest& request_;
+  std::string digest_;
+  Watch watch_;
+  std::array<Side, 2> sides_;
+  steady_clock::time_point deadline_;
+  std::vector<double> samples_;
+  std::vector<report::SideError> errors_;
+  std::vector<std::string> notes_;
+  bool windingUp_ = false, closing_ = false, givenUp_ = false, interrupted_ = false;
+};
+
+}  // namespace
+
+SessionResult runSession(const SessionRequest& request) {
+  return Session(request).run();
+}
+
+}  // namespace gdrbench

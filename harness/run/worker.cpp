@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "harness/bootstrap/channel.h"
+#include "harness/core/units.h"
+#include "harness/environment/environment.h"
+#include "harness/memory/memory_space.h"
+#include "harness/run/block_runner.h"
+#include "harness/run/build_info.h"
+#include "harness/run/wire.h"
+
+namespace gdrbench {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+/// The conductor speaks first, and soon; what comes later has the deadline of the case.
+constexpr auto kGreetingTime = std::chrono::seconds(10);
+constexpr unsigned kLastResortSeconds = 3;
+
+void onStopSignal(int signal) {
+  gStopSignal.store(signal, std::memory_order_relaxed);
+  // A worker that is stuck inside a library never looks at the flag: SIGALRM then ends it.
+  alarm(kLastResortSeconds);
+}
+
+void installStopSignals() {
+  struct sigaction action {};
+  action.sa_handler = onStopSignal;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaction(signal, &action, nullptr);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, nullptr);
+}
+
+double secondsSince(steady_clock::time_point start) {
+  return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+/// One side of one case, from the conductor's order to the tear-down. The members are made in the
+/// order in which they are declared and go in reverse: lane, regions, endpoint, buffers, transport.
+class Worker {
+ public:
+  Worker(const Registry& registry, Channel& channel, PhaseHook hook)
+      : registry_(registry), channel_(channel), hook_(hook) {}
+
+  int run() {
+    Status done = work();
+    if (done) return 0;
+    Error error = std::move(done).error();
+    partial_.check = checkSoFar();
+    // The channel may be what broke; then the conductor sees the exit status.
+    (void)channel_.send(wire::encode({phase_, std::move(error), partial_}), farewell());
+    return 1;
+  }
+
+ private:
+  Status work() {
+    for (const auto step : {&Worker::greet, &Worker::setUp, &Worker::exchangeAddresses,
+                            &Worker::connect, &Worker::measureOrServe, &Worker::close}) {
+      if (Status done = (this->*step)(); !done) return done;
+    }
+    return Done{};
+  }
+
+  Status greet() {
+    const auto deadline = steady_clock::now() + kGreetingTime;
+    const wire::Hello hello{buildId(), getpid(), hostName()};
+    if (Status sent = channel_.send(wire::encode(hello), deadline); !sent) return sent;
+    auto order = channel_.receive(deadline);
+    if (!order) return order.error();
+    auto assign = wire::decodeAssign(*order, registry_);
+    if (!assign) return assign.error();
+    assign_ = *std::move(assign);
+    digest_ = digest(assign_.testCase, registry_);
+    if (digest_ != assign_.digest) {
+      return Error{.code = ErrorCode::kMismatch,
+                   .tried = "agree with the conductor on the case",
+                   .nativeText = fmt::format("digest {} there, {} here", assign_.digest, digest_)};
+    }
+    deadline_ = steady_clock::now() + nanoseconds(assign_.testCase.timeoutNs);
+    clock_.emplace(assign_.clockKind == "tsc" ? Clock::tsc(assign_.ticksPerNanosecond)
+                                              : Clock::monotonic());
+    return Done{};
+  }
+
+  Status setUp() {
+    if (Status sent = enter("setup"); !sent) return sent;
+    const auto start = steady_clock::now();
+    if (Status pinned = pin(); !pinned) return pinned;
+    if (Status opened = openTransport(); !opened) return opened;
+    if (Status allocated = allocate(); !allocated) return allocated;
+    partial_.setupSeconds = secondsSince(start);
+    return Done{};
+  }
+
+  Status pin() {
+    const Case& c = assign_.testCase;
+    const auto& cpu = isInitiator() ? c.initiatorCpu : c.responderCpu;
+    sharesCore_ = c.initiatorCpu && c.initiatorCpu == c.responderCpu;
+    if (!cpu) return Done{};
+    fact("cpu", std::to_string(*cpu));
+    if (sharesCore_)
+      partial_.notes.emplace_back("both sides share one CPU and yield to each other");
+    return pinToCpu(*cpu);
+  }
+
+  Status openTransport() {
+    const Case& c = assign_.testCase;
+    auto transport = registry_.make(c.transport, c.library);
+    if (!transport) return transport.error();
+    transport_ = *std::move(transport);
+    plan_ = planBlocks(c);
+    flow_ = transport_->capabilities(c.options).flow;
+    const OpenRequest request{
+        .role = assign_.role,
+        .options = c.options,
+        .lane = {plan_.layout, c.bytes, plan_.window, assign_.peerOnThisHost},
+        .memory = memory(),
+        .namePrefix = assign_.namePrefix,
+        .deadline = deadline_,
+    };
+    auto endpoint = transport_->open(request);
+    if (!endpoint) return endpoint.error();
+    endpoint_ = *std::move(endpoint);
+    return Done{};
+  }
+
+  Status allocate() {
+    auto space = openMemorySpace(memory(), footprint(plan_));
+    if (!space) return space.error();
+    space_ = *std::move(space);
+    fact("memory", space_->describe());
+    auto source = space_->allocate(plan_.layout.totalBytes());
+    if (!source) return source.error();
+    source_.emplace(*std::move(source));
+    auto target = space_->allocate(plan_.layout.totalBytes());
+    if (!target) return target.error();
+    target_.emplace(*std::move(target));
+    auto sourceRegion = endpoint_->registerMemory(*source_);
+    if (!sourceRegion) return sourceRegion.error();
+    sourceRegion_ = *std::move(sourceRegion);
+    auto targetRegion = endpoint_->registerMemory(*target_);
+    if (!targetRegion) return targetRegion.error();
+    targetRegion_ = *std::move(targetRegion);
+    return Done{};
+  }
+
+  Status exchangeAddresses() {
+    auto mine = endpoint_->address(*sourceRegion_, *targetRegion_);
+    if (!mine) return mine.error();
+    const wire::Address address{digest_, *std::move(mine)};
+    if (Status sent = channel_.send(wire::encodeAddress(address, MessageType::kAddress), deadline_);
+        !sent) {
+      return sent;
+    }
+    auto reply = channel_.receive(deadline_);
+    if (!reply) return reply.error();
+    auto peer = wire::decodeAddress(*reply);
+    if (!peer) return peer.error();
+    peerAddress_ = std::move(peer->bytes);
+    return Done{};
+  }
+
+  Status connect() {
+    if (Status sent = enter("connect"); !sent) return sent;
+    const auto start = steady_clock::now();
+    auto lane = endpoint_->connect(peerAddress_, *sourceRegion_, *targetRegion_, deadline_);
+    if (!lane) return lane.error();
+    lane_ = *std::move(lane);
+    partial_.connectSeconds = secondsSince(start);
+    const wire::Ready ready{endpoint_->claims()};
+    for (const Claim& claim : ready.claims) fact(claim.key, claim.value);
+    if (Status sent = channel_.send(wire::encode(ready), deadline_); !sent) return sent;
+    return expectMessage(MessageType::kBegin);
+  }
+
+  Status measureOrServe() {
+    const Case& c = assign_.testCase;
+    pattern_ = findPattern(c.pattern)->make();
+    guard_.emplace(*clock_, clock_->now() + clock_->ticks(deadline_ - steady_clock::now()),
+                   sharesCore_);
+    blocks_.emplace(BlockRunner::Parts{c, plan_, *pattern_, flow_, assign_.role, assign_.seed,
+                                       *space_, *source_, *target_},
+                    *lane_, *clock_, *guard_);
+    Status done = isInitiator() ? initiate() : serve();
+    partial_.check = checkSoFar();
+    if (!done) return done;
+    return channel_.send(wire::encodeResult(partial_), deadline_);
+  }
+
+  /// The initiator tells the responder, through the conductor, what comes next.
+  class Blocks final : public BlockSource {
+   public:
+    explicit Blocks(Worker& worker) : worker_(worker) {}
+    Status begin(const Chunk& chunk) override {
+      if (Status sent = worker_.enter(name(chunk.phase)); !sent) return sent;
+      return worker_.channel_.send(wire::encode(wire::ChunkOrder{chunk}), worker_.deadline_);
+    }
+    Result<Ticks> block(const Chunk& chunk, std::span<Ticks> samples) override {
+      return worker_.blocks_->run(chunk.messages, chunk.leadIn, samples);
+    }
+
+   private:
+    Worker& worker_;
+  };
+
+  Status initiate() {
+    const Case& c = assign_.testCase;
+    const bool bothWays = !pattern_->stampsMessages() && c.direction == Direction::kBi;
+    const std::uint64_t ways = bothWays ? 2 : 1;
+    const MeasureRequest request{.warmup = c.warmup,
+                                 .stop = c.stop,
+                                 .blockMessages = plan_.messages,
+                                 .leadIn = plan_.leadIn,
+                                 .stampsMessages = pattern_->stampsMessages(),
+                                 .bytesPerMessage = c.bytes * ways,
+                                 .countPerMessage = ways};
+    Blocks source(*this);
+    Measurement measured = measure(request, *clock_, source, c.rawSamples);
+    takeOver(measured);
+    if (measured.error) return *std::move(measured.error);
+    if (Status sent = channel_.send(wire::encode(wire::ChunkOrder{}), deadline_); !sent)
+      return sent;
+    if (Status sent = enter("finish"); !sent) return sent;
+    for (const ControlMessage& frame : wire::encodeSamples(measured.samplesNs)) {
+      if (Status sent = channel_.send(frame, deadline_); !sent) return sent;
+    }
+    return Done{};
+  }
+
+  void takeOver(const Measurement& measured) {
+    partial_.stopReason = measured.reason ? std::string(name(*measured.reason)) : "";
+    partial_.steady = measured.steady;
+    partial_.warmupMessages = measured.warmupMessages;
+    partial_.warmupSeconds = measured.warmupSeconds;
+    partial_.firstMessageNs = measured.firstMessageNs;
+    partial_.messages = measured.messages;
+    partial_.measureSeconds = measured.measureSeconds;
+    partial_.latency = measured.latency;
+    partial_.rate = measured.rate;
+    partial_.samples = measured.samplesNs.size();
+  }
+
+  Status serve() {
+    while (true) {
+      auto message = channel_.receive(deadline_);
+      if (!message) return message.error();
+      auto order = wire::decodeChunk(*message);
+      if (!order) return order.error();
+      if (order->chunk.blocks == 0) return enter("finish");
+      if (order->chunk.messages + order->chunk.leadIn > plan_.messages + plan_.leadIn) {
+        return Error{.code = ErrorCode::kProtocol,
+                     .tried = "run the blocks that the initiator asked for",
+                     .nativeText = "a block is longer than the plan"};
+      }
+      if (Status sent = enter(name(order->chunk.phase)); !sent) return sent;
+      for (std::uint64_t i = 0; i < order->chunk.blocks; ++i) {
+        Result<Ticks> served = blocks_->run(order->chunk.messages, order->chunk.leadIn, {});
+        if (!served) return served.error();
+      }
+    }
+  }
+
+  /// Results are decided before anything is torn down: what goes wrong from here on is a note.
+  Status close() {
+    if (Status told = expectMessage(MessageType::kClose); !told) return told;
+    (void)enter("close");
+    blocks_.reset();
+    lane_.reset();
+    sourceRegion_.reset();
+    targetRegion_.reset();
+    endpoint_.reset();
+    (void)channel_.send(wire::empty(MessageType::kClosed), farewell());
+    return Done{};
+  }
+
+  Status expectMessage(MessageType type) {
+    auto message = channel_.receive(deadline_);
+    if (!message) return message.error();
+    if (message->type == type) return Done{};
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = fmt::format("wait for '{}'", name(type)),
+                 .nativeText = fmt::format("'{}' came", name(message->type))};
+  }
+
+  /// Tells the conductor once for each phase; not between the chunks of one.
+  Status enter(std::string_view phase) {
+    if (phase == phase_) return Done{};
+    phase_ = phase;
+    Status sent = channel_.send(wire::encodePhase(phase), deadline_);
+    if (hook_ != nullptr) hook_(assign_.role, phase);
+    return sent;
+  }
+
+  [[nodiscard]] report::DataCheck checkSoFar() const {
+    report::DataCheck check;
+    check.mode = flow_ == DataFlow::kNone ? "none" : std::string(name(assign_.testCase.verify));
+    if (!blocks_) return check;
+    check.messages = blocks_->checked().messages;
+    check.bytes = blocks_->checked().bytes;
+    check.sent = blocks_->checked().received;
+    return check;
+  }
+
+  void fact(std::string key, std::string value) {
+    (isInitiator() ? partial_.initiator : partial_.responder)
+        .emplace_back(std::move(key), std::move(value));
+  }
+
+  [[nodiscard]] bool isInitiator() const { return assign_.role == Role::kInitiator; }
+  [[nodiscard]] const MemoryName& memory() const {
+    return isInitiator() ? assign_.testCase.source : assign_.testCase.destination;
+  }
+  static steady_clock::time_point farewell() {
+    return steady_clock::now() + std::chrono::seconds(1);
+  }
+
+  const Registry& registry_;
+  Channel& channel_;
+  PhaseHook hook_;
+  std::string phase_ = "start";
+  wire::Assign assign_;
+  std::string digest_;
+  steady_clock::time_point deadline_;
+  std::optional<Clock> clock_;
+  bool sharesCore_ = false;
+  BlockPlan plan_;
+  DataFlow flow_ = DataFlow::kPush;
+  report::Run partial_;
+
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<MemorySpace> space_;
+  std::optional<Buffer> source_, target_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<MemoryRegion> sourceRegion_, targetRegion_;
+  Bytes peerAddress_;
+  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Pattern> pattern_;
+  std::optional<Guard> guard_;
+  std::optional<BlockRunner> blocks_;
+};
+
+}  // namespace
+
+int runWorker(const Registry& registry, int fd, PhaseHook hook) {
+  installStopSignals();
+  Channel channel(fd);
+  channel.setStopFlag(&gStopSignal);
+  return Worker(registry, channel, hook).run();
+}
+
+}  // namespace gdrbench
