@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands behind the command line. Each gets its words parsed and answers an exit status.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/report/report.h"
+#include "harness/run/progress.h"
+#include "transports/registry.h"
+
+namespace gdrbench {
+
+struct RunWords {
+  std::string config;
+  std::vector<std::string> sets;
+  std::string out;  ///< empty: results/local/<time>_<name>
+  bool planOnly = false;
+  ProgressStyle progress = ProgressStyle::kAuto;
+};
+int runCommand(const Registry& registry, const RunWords& words);
+
+int listCommand(const Registry& registry);
+
+/// In a process of its own: probes one transport and prints it; used by `list`, so that what a
+/// vendor library does at loading cannot harm the others.
+int probeCommand(const Registry& registry, const std::string& transport);
+
+struct ReportWords {
+  std::vector<std::string> files;
+  report::Format format = report::Format::kTable;
+  std::string base;  ///< label that ratios refer to; empty: as stored
+};
+int reportCommand(const ReportWords& words);
+
+/// "config" | "results".
+int schemaCommand(const Registry& registry, const std::string& what);
+
+/// Prints configs/README.md.
+int configReferenceCommand(const Registry& registry);
+
+/// How standard output can be written to.
+report::Style styleOfOutput();
+
+/// Path of the running executable.
+std::string ownPath();
+
+}  // namespace gdrbench
