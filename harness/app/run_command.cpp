@@ -73,7 +73,7 @@ int runCommand(const Registry& registry, const RunWords& words) {
   }
 
   const std::string folder = words.out.empty() ? freshFolder(plan->name) : words.out;
-  Progress progress(words.progress);
+  ConsoleProgress progress(words.progress);
   installConductorSignals();
   auto result = conduct({.registry = registry,
                          .plan = *plan,

@@ -17,15 +17,15 @@ std::string timeLeft(double seconds) {
 
 }  // namespace
 
-Progress::Progress(ProgressStyle style) : style_(style) {
+ConsoleProgress::ConsoleProgress(ProgressStyle style) : style_(style) {
   if (style == ProgressStyle::kAuto && isatty(STDERR_FILENO) == 0) style_ = ProgressStyle::kOff;
 }
 
-Progress::~Progress() {
+ConsoleProgress::~ConsoleProgress() {
   if (lineOpen_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Progress::starting(std::size_t done, std::size_t total, int round, const std::string& id,
+void ConsoleProgress::starting(std::size_t done, std::size_t total, int round, const std::string& id,
                         double secondsLeft) {
   if (style_ == ProgressStyle::kAuto) {
     fmt::print(stderr, "\r\x1b[K[{}/{}] round {}  {}  ({})", done + 1, total, round + 1, id,
@@ -38,11 +38,11 @@ void Progress::starting(std::size_t done, std::size_t total, int round, const st
   }
 }
 
-void Progress::phase(std::string_view side, std::string_view phase) {
+void ConsoleProgress::phase(std::string_view side, std::string_view phase) {
   if (style_ == ProgressStyle::kPlain) fmt::print(stderr, "phase {} {}\n", side, phase);
 }
 
-void Progress::finished(const report::Run& run, const std::string& id) {
+void ConsoleProgress::finished(const report::Run& run, const std::string& id) {
   const bool failed = run.outcome.kind == report::OutcomeKind::kFailed;
   if (style_ == ProgressStyle::kPlain) {
     fmt::print(stderr, "end {} {}\n", id, failed ? "failed: " + run.outcome.reason : "done");

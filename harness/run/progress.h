@@ -27,10 +27,10 @@ enum class ProgressStyle {
 };
 
 /// Writes to standard error.
-class Progress final : public ProgressSink {
+class ConsoleProgress final : public ProgressSink {
  public:
-  explicit Progress(ProgressStyle style);
-  ~Progress() override;
+  explicit ConsoleProgress(ProgressStyle style);
+  ~ConsoleProgress() override;
   void starting(std::size_t done, std::size_t total, int round, const std::string& id,
                 double secondsLeft) override;
   void phase(std::string_view side, std::string_view phase) override;
