@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transports/registry.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "harness/core/text.h"
+#include "transports/loopback/loopback_transport.h"
+#include "transports/null/null_transport.h"
+#include "transports/tcp/tcp_transport.h"
+#if __has_include("transports/libfabric/options.h")
+#include "transports/libfabric/options.h"
+#define GDRBENCH_KNOWS_LIBFABRIC
+#endif
+
+namespace gdrbench {
+namespace {
+
+#ifdef GDRBENCH_KNOWS_LIBFABRIC
+constexpr std::string_view kLibfabricEnvironment[] = {"FI_"};
+#endif
+
+using MakeTransport = Transport*();
+
+/// The dynamic linker's last word.
+std::string linkerText() {
+  const char* text = dlerror();
+  return text == nullptr ? "no reason given" : text;
+}
+
+/// Loaded before the module and for all to see, a library of the soname that the module needs is
+/// the one that it gets.
+Status preload(const std::string& library) {
+  if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) return Done{};
+  return Error{.code = ErrorCode::kNotFound,
+               .tried = "load library: " + library,
+               .nativeText = linkerText(),
+               .next = "give the path of the shared library itself"};
+}
+
+Result<std::filesystem::path> moduleFolder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return systemError("read /proc/self/exe", error.value());
+  return program.parent_path() / "modules";
+}
+
+/// Never closed: vendor libraries leave threads and exit handlers behind.
+Result<std::unique_ptr<Transport>> makeFromModule(const TransportEntry& entry) {
+  Result<std::filesystem::path> folder = moduleFolder();
+  if (!folder) return folder.error();
+  const std::string path = (*folder / entry.module).string();
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    return Error{.code = ErrorCode::kNotFound,
+                 .tried = fmt::format("load the {} transport", entry.name),
+                 .nativeText = linkerText(),
+                 .next = "install the library that it names, or set library: to its path"};
+  }
+  auto* make = reinterpret_cast<MakeTransport*>(dlsym(module, kModuleEntry));
+  if (make == nullptr) {
+    return Error{.code = ErrorCode::kMismatch,
+                 .tried = fmt::format("find {} in {}", kModuleEntry, path),
+                 .nativeText = linkerText(),
+                 .next = "use the module of this build of gdrbench"};
+  }
+  return std::unique_ptr<Transport>(make());
+}
+
+}  // namespace
+
+const TransportEntry* Registry::find(std::string_view name) const {
+  for (const TransportEntry& entry : entries_) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<Transport>> Registry::make(std::string_view name,
+                                                  const std::string& library) const {
+  const TransportEntry* entry = find(name);
+  if (entry == nullptr) {
+    std::vector<std::string_view> names;
+    for (const TransportEntry& each : entries_) names.push_back(each.name);
+    return Error{
+        .code = ErrorCode::kUsage,
+        .tried = fmt::format("there is no transport '{}'{}", name, suggestion(name, names))};
+  }
+  if (entry->make == nullptr && entry->module.empty()) {
+    return Error{.code = ErrorCode::kNotBuilt,
+                 .tried = fmt::format("use transport {}: this gdrbench was built without it", name),
+                 .next = fmt::format("build with -D{}=ON", entry->notBuilt)};
+  }
+  if (!library.empty()) {
+    if (entry->module.empty()) {
+      return Error{.code = ErrorCode::kConfig,
+                   .tried = fmt::format("library: transport {} uses no vendor library", name)};
+    }
+    if (Status loaded = preload(library); !loaded) return loaded.error();
+  }
+  if (entry->make != nullptr) return entry->make();
+  return makeFromModule(*entry);
+}
+
+Registry builtinTransports() {
+  std::vector<TransportEntry> entries = {
+      {.name = "null",
+       .summary = "moves nothing: what the harness itself costs",
+       .options = null::options(),
+       .capabilities = null::capabilities,
+       .make = null::make,
+       .overheadReference = true},
+      {.name = "loopback",
+       .summary = "shared memory between two processes of one host, by CPU copies",
+       .options = loopback::options(),
+       .capabilities = loopback::capabilities,
+       .validate = loopback::validate,
+       .make = loopback::make},
+      {.name = "tcp",
+       .summary = "plain TCP sockets of the kernel",
+       .options = tcp::options(),
+       .capabilities = tcp::capabilities,
+       .validate = tcp::validate,
+       .make = tcp::make},
+  };
+#ifdef GDRBENCH_KNOWS_LIBFABRIC
+  TransportEntry libfabric = {.name = "libfabric",
+                              .summary = "libfabric: messages and RMA over its providers",
+                              .options = libfabric::options(),
+                              .capabilities = libfabric::capabilities,
+                              .validate = libfabric::validate,
+                              .label = libfabric::label,
+                              .environment = kLibfabricEnvironment};
+#ifdef GDRBENCH_HAS_LIBFABRIC
+  libfabric.module = "gdrbench-libfabric.so";
+#else
+  libfabric.notBuilt = "GDRBENCH_LIBFABRIC";
+#endif
+  entries.push_back(libfabric);
+#endif
+  return Registry(std::move(entries));
+}
+
+}  // namespace gdrbench
