@@ -56,6 +56,9 @@ class Recorder {
  private:
   std::vector<Ticks> raw_;
   std::optional<Histogram> histogram_;
+  /// Block medians of everything, in time order, at most 64.
+  [[nodiscard]] std::vector<double> blocks(std::span<const double> values) const;
+
   std::vector<double> addedMedians_;  ///< of what was added beyond the raw capacity, thinned to 64
   std::uint64_t count_ = 0;
 };
@@ -70,9 +73,11 @@ class RateRecorder {
 
  private:
   struct BlockRate {
-    double bytesPerTick;
-    Ticks elapsed;
+    double bytes;
+    double ticks;
   };
+  [[nodiscard]] std::vector<double> rates() const;  ///< bytes per tick, in time order
+
   std::vector<BlockRate> blocks_;  ///< thinned by merging neighbours above 4096
   std::uint64_t messages_ = 0, bytes_ = 0;
   Ticks elapsed_ = 0;
