@@ -148,9 +148,4 @@ Result<Row> rowFromJson(const boost::json::value& value);
 /// JSON schema (2020-12) of results.json.
 boost::json::value resultsSchema();
 
-/// Recomputes each row's headline, marks and outcome from its runs, and the ratios to `base` (a
-/// label). Rows that failed or were skipped take no part in anything. Ratios pair rows with the
-/// same pattern, size, direction, window, batch and memory.
-void summarise(Document& document);
-
 }  // namespace gdrbench::report

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/report/document.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/json.hpp>
+#include <limits>
+#include <type_traits>
+
+#include "harness/report/document_fields.h"
+
+namespace gdrbench::report {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array kOutcomes = {std::pair{OutcomeKind::kOk, std::string_view("ok")},
+                                  std::pair{OutcomeKind::kSkipped, std::string_view("skipped")},
+                                  std::pair{OutcomeKind::kFailed, std::string_view("failed")}};
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsList : std::false_type {};
+template <class T>
+struct IsList<std::vector<T>> : std::true_type {};
+
+// --- writing -------------------------------------------------------------------------------------
+
+template <class T>
+json::value write(const T& value);
+
+struct Writer {
+  json::object& object;
+  template <class T>
+  void operator()(const char* key, const T& value, const char*) {
+    object.emplace(key, write(value));
+  }
+};
+
+json::value writeFacts(const Facts& facts) {
+  json::object object;
+  for (const auto& [key, value] : facts) {
+    std::string unique = key;
+    for (int n = 2; object.contains(unique); ++n) unique = fmt::format("{} ({})", key, n);
+    object.emplace(unique, value);
+  }
+  return object;
+}
+
+template <class T>
+json::value write(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return json::string(value);
+  } else if constexpr (std::is_same_v<T, OutcomeKind>) {
+    return json::string(kOutcomes[static_cast<std::size_t>(value)].second);
+  } else if constexpr (std::is_same_v<T, ErrorCode>) {
+    return json::string(name(value));
+  } else if constexpr (std::is_same_v<T, Facts>) {
+    return writeFacts(value);
+  } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
+    return json::array{value[0], value[1]};
+  } else if constexpr (IsOptional<T>::value) {
+    return value ? write(*value) : json::value(nullptr);
+  } else if constexpr (IsList<T>::value) {
+    json::array array;
+    array.reserve(value.size());
+    for (const auto& item : value) array.push_back(write(item));
+    return array;
+  } else {
+    json::object object;
+    Writer writer{object};
+    describe(writer, const_cast<T&>(value));  // the writer only reads
+    return object;
+  }
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+/// Where in the document, and what is wrong there. Thrown inside this file only.
+struct Misfit {
+  std::string place, what;
+};
+
+std::string joined(const std::string& place, std::string_view key) {
+  return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
+}
+
+template <class T>
+void read(const json::value& value, T& into, const std::string& place);
+
+struct Reader {
+  const json::object& object;
+  const std::string& place;
+  std::size_t known = 0;
+  template <class T>
+  void operator()(const char* key, T& into, const char*) {
+    const json::value* value = object.if_contains(key);
+    if (value == nullptr) throw Misfit{joined(place, key), "is missing"};
+    read(*value, into, joined(place, key));
+    ++known;
+  }
+};
+
+/// Names of all fields of a struct: to say which key of an object is not one.
+struct NameCheck {
+  std::string_view key;
+  bool known = false;
+  template <class T>
+  void operator()(const char* field, T&, const char*) {
+    known = known || key == field;
+  }
+};
+
+template <class T>
+void refuseUnknown(const json::object& object, T& into, const std::string& place) {
+  for (const auto& member : object) {
+    NameCheck check{member.key()};
+    describe(check, into);
+    if (!check.known) throw Misfit{joined(place, member.key()), "is not a known key"};
+  }
+}
+
+void readFacts(const json::value& value, Facts& into, const std::string& place) {
+  if (!value.is_object()) throw Misfit{place, "is not an object"};
+  into.clear();
+  for (const auto& member : value.get_object()) {
+    if (!member.value().is_string()) throw Misfit{joined(place, member.key()), "is not a string"};
+    into.emplace_back(member.key(), member.value().get_string());
+  }
+}
+
+template <class T>
+void readNumber(const json::value& value, T& into, const std::string& place) {
+  json::error_code wrong;
+  into = value.to_number<T>(wrong);
+  if (wrong || !value.is_number()) throw Misfit{place, "is not a number of the right kind"};
+}
+
+template <class T>
+void readWord(const json::value& value, T& into, const std::string& place) {
+  if (!value.is_string()) throw Misfit{place, "is not a string"};
+  const std::string word(value.get_string());
+  if constexpr (std::is_same_v<T, ErrorCode>) {
+    into = errorCodeNamed(word);
+    if (name(into) != word) throw Misfit{place, "is not a known error code"};
+  } else {
+    for (const auto& [kind, known] : kOutcomes) {
+      if (known != word) continue;
+      into = kind;
+      return;
+    }
+    throw Misfit{place, "is none of ok, skipped, failed"};
+  }
+}
+
+template <class T>
+void readList(const json::value& value, T& into, const std::string& place) {
+  const json::array* array = value.if_array();
+  if (array == nullptr) throw Misfit{place, "is not a list"};
+  into.clear();
+  into.reserve(array->size());
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    into.emplace_back();
+    read((*array)[i], into.back(), fmt::format("{}[{}]", place, i));
+  }
+}
+
+template <class T>
+void read(const json::value& value, T& into, const std::string& place) {
+  if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_bool()) throw Misfit{place, "is not true or false"};
+    into = value.get_bool();
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    readNumber(value, into, place);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    if (!value.is_string()) throw Misfit{place, "is not a string"};
+    into = value.get_string();
+  } else if constexpr (std::is_enum_v<T>) {
+    readWord(value, into, place);
+  } else if constexpr (std::is_same_v<T, Facts>) {
+    readFacts(value, into, place);
+  } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
+    std::vector<double> two;
+    readList(value, two, place);
+    if (two.size() != 2) throw Misfit{place, "does not have two values"};
+    into = {two[0], two[1]};
+  } else if constexpr (IsOptional<T>::value) {
+    into.reset();
+    if (!value.is_null()) read(value, into.emplace(), place);
+  } else if constexpr (IsList<T>::value) {
+    readList(value, into, place);
+  } else {
+    const json::object* object = value.if_object();
+    if (object == nullptr) throw Misfit{place, "is not an object"};
+    Reader reader{*object, place};
+    describe(reader, into);
+    if (reader.known != object->size()) refuseUnknown(*object, into, place);
+  }
+}
+
+template <class T>
+Result<T> readWhole(const json::value& value, const char* what) {
+  try {
+    T into;
+    read(value, into, "");
+    return into;
+  } catch (const Misfit& misfit) {
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = fmt::format("read {}", what),
+                 .nativeText =
+                     fmt::format("{} {}", misfit.place.empty() ? "it" : misfit.place, misfit.what)};
+  }
+}
+
+// --- schema --------------------------------------------------------------------------------------
+
+template <class T>
+json::object schemaOf();
+
+struct SchemaMaker {
+  json::object& properties;
+  json::array& required;
+  template <class T>
+  void operator()(const char* key, T&, const char* text) {
+    json::object schema = schemaOf<T>();
+    if (*text != '\0') schema.emplace("description", text);
+    properties.emplace(key, std::move(schema));
+    required.emplace_back(key);
+  }
+};
+
+template <class T>
+json::object schemaOfStruct() {
+  json::object properties;
+  json::array required;
+  SchemaMaker maker{properties, required};
+  T any{};
+  describe(maker, any);
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"required", std::move(required)},
+          {"properties", std::move(properties)}};
+}
+
+json::array outcomeWords() {
+  json::array words;
+  for (const auto& known : kOutcomes) words.emplace_back(known.second);
+  return words;
+}
+
+template <class T>
+json::object schemaOf() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return {{"type", "boolean"}};
+  } else if constexpr (std::is_unsigned_v<T>) {
+    return {{"type", "integer"}, {"minimum", 0}};
+  } else if constexpr (std::is_integral_v<T>) {
+    return {{"type", "integer"}};
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return {{"type", "number"}};
+  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, ErrorCode>) {
+    return {{"type", "string"}};
+  } else if constexpr (std::is_same_v<T, OutcomeKind>) {
+    return {{"enum", outcomeWords()}};
+  } else if constexpr (std::is_same_v<T, Facts>) {
+    return {{"type", "object"}, {"additionalProperties", json::object{{"type", "string"}}}};
+  } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
+    return {{"type", "array"}, {"items", schemaOf<double>()}, {"minItems", 2}, {"maxItems", 2}};
+  } else if constexpr (IsOptional<T>::value) {
+    return {
+        {"anyOf", json::array{schemaOf<typename T::value_type>(), json::object{{"type", "null"}}}}};
+  } else if constexpr (IsList<T>::value) {
+    return {{"type", "array"}, {"items", schemaOf<typename T::value_type>()}};
+  } else {
+    return schemaOfStruct<T>();
+  }
+}
+
+}  // namespace
+
+json::value toJson(const Document& document) {
+  json::object object{{"schema_version", kSchemaVersion}};
+  for (auto& member : write(document).get_object()) {
+    object.emplace(member.key(), std::move(member.value()));
+  }
+  return object;
+}
+
+json::value toJson(const Run& run) {
+  return write(run);
+}
+
+json::value toJson(const Row& row, bool withRuns) {
+  if (withRuns) return write(row);
+  Row bare = row;
+  bare.runs.clear();
+  return write(bare);
+}
+
+Result<Document> documentFromJson(const json::value& value) {
+  const json::object* object = value.if_object();
+  const json::value* version = object == nullptr ? nullptr : object->if_contains("schema_version");
+  if (version == nullptr || !version->is_int64() || version->get_int64() < 1) {
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = "read a result document",
+                 .nativeText = "schema_version is missing: not a result of gdrbench?"};
+  }
+  if (version->get_int64() > kSchemaVersion) {
+    return Error{
+        .code = ErrorCode::kMismatch,
+        .tried = "read a result document",
+        .nativeText = fmt::format("schema_version {} is newer than {}, which this gdrbench "
+                                  "knows",
+                                  version->get_int64(), kSchemaVersion),
+        .next = "use a newer gdrbench"};
+  }
+  json::object rest = *object;
+  rest.erase("schema_version");
+  return readWhole<Document>(rest, "a result document");
+}
+
+Result<Run> runFromJson(const json::value& value) {
+  return readWhole<Run>(value, "a run");
+}
+Result<Row> rowFromJson(const json::value& value) {
+  return readWhole<Row>(value, "a row");
+}
+
+json::value resultsSchema() {
+  json::object schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                      {"title", "gdrbench results"}};
+  json::object document = schemaOf<Document>();
+  document["properties"].as_object().emplace("schema_version",
+                                             json::object{{"const", kSchemaVersion}});
+  document["required"].as_array().emplace_back("schema_version");
+  for (auto& member : document) schema.emplace(member.key(), std::move(member.value()));
+  return schema;
+}
+
+}  // namespace gdrbench::report
