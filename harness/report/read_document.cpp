@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <unordered_map>
+
+#include "harness/core/json.h"
+#include "harness/report/report.h"
+
+namespace gdrbench::report {
+namespace {
+
+namespace json = boost::json;
+
+Result<std::string> readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return systemError("open " + path, errno);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad() || text.bad()) return systemError("read " + path, EIO);
+  return std::move(text).str();
+}
+
+/// Puts the lines of a journal together again.
+class Rebuild {
+ public:
+  explicit Rebuild(const std::string& path) : path_(path) {}
+
+  Status take(const json::value& line) {
+    const json::object* object = line.if_object();
+    if (object == nullptr || object->size() != 1) return misfit("is no line of a journal");
+    const std::string_view kind = object->begin()->key();
+    const json::value& body = object->begin()->value();
+    if (kind == "document") return takeHeader(body);
+    if (kind == "row") return takeRow(body);
+    if (kind == "run") return takeRun(body);
+    return misfit(fmt::format("has a line of unknown kind '{}'", kind));
+  }
+
+  Result<Document> finish() && {
+    if (!hasHeader_) return misfit("has no header").error();
+    document_.status = "aborted";
+    document_.notes.emplace_back("put together from the journal of a run that did not end");
+    return std::move(document_);
+  }
+
+ private:
+  Status takeHeader(const json::value& body) {
+    Result<Document> document = documentFromJson(body);
+    if (!document) return std::move(document).error();
+    document_ = *std::move(document);
+    hasHeader_ = true;
+    return Done{};
+  }
+  Status takeRow(const json::value& body) {
+    Result<Row> row = rowFromJson(body);
+    if (!row) return std::move(row).error();
+    places_.emplace(row->id, document_.rows.size());
+    document_.rows.push_back(*std::move(row));
+    return Done{};
+  }
+  Status takeRun(const json::value& body) {
+    const json::object* object = body.if_object();
+    const json::value* id = object == nullptr ? nullptr : object->if_contains("row");
+    const json::value* result = object == nullptr ? nullptr : object->if_contains("result");
+    if (id == nullptr || !id->is_string() || result == nullptr)
+      return misfit("has a run of no row");
+    const auto place = places_.find(std::string(id->get_string()));
+    if (place == places_.end()) return misfit("has a run of an unknown row");
+    Result<Run> run = runFromJson(*result);
+    if (!run) return std::move(run).error();
+    document_.rows[place->second].runs.push_back(*std::move(run));
+    return Done{};
+  }
+  [[nodiscard]] Status misfit(std::string what) const {
+    return Error{
+        .code = ErrorCode::kProtocol, .tried = "read " + path_, .nativeText = "it " + what};
+  }
+
+  const std::string& path_;
+  Document document_;
+  bool hasHeader_ = false;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+/// A run that was killed while it wrote leaves a last line without an end: it is left out.
+Result<Document> fromJournal(const std::string& text, const std::string& path) {
+  Rebuild rebuild(path);
+  std::size_t number = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = text.find('\n', from);
+    if (end == std::string::npos) break;
+    const std::string_view lineText = std::string_view(text).substr(from, end - from);
+    Result<json::value> line = parseJson(lineText, fmt::format("{}, line {}", path, ++number));
+    if (!line) return std::move(line).error();
+    if (Status taken = rebuild.take(*line); !taken) return std::move(taken).error();
+    from = end + 1;
+  }
+  return std::move(rebuild).finish();
+}
+
+}  // namespace
+
+Result<Document> readDocument(const std::string& path) {
+  Result<std::string> text = readFile(path);
+  if (!text) return std::move(text).error();
+  if (text->starts_with("{\"document\":")) return fromJournal(*text, path);
+  Result<json::value> value = parseJson(*text, path);
+  if (!value) return std::move(value).error();
+  Result<Document> document = documentFromJson(*value);
+  if (!document) document.error().tried += " from " + path;
+  return document;
+}
+
+Document merge(std::span<const Document> documents) {
+  Document all = documents.front();
+  if (documents.size() == 1) return all;
+  all.rows.clear();
+  std::unordered_map<std::string, int> names;
+  for (const Document& document : documents) {
+    std::string name = document.name;
+    if (const int before = names[document.name]++; before > 0) {
+      name = fmt::format("{}#{}", document.name, before + 1);
+    }
+    if (&document == &documents.front()) all.base = fmt::format("{}: {}", name, document.base);
+    for (Row row : document.rows) {
+      row.label = fmt::format("{}: {}", name, row.label);
+      row.id = fmt::format("{}: {}", name, row.id);
+      all.rows.push_back(std::move(row));
+    }
+    if (&document != &documents.front()) {
+      all.notes.push_back(
+          fmt::format("{}: gdrbench {}, started {}", name, document.version, document.started));
+    }
+  }
+  return all;
+}
+
+}  // namespace gdrbench::report
