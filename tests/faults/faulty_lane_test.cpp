@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <vector>
 
@@ -160,6 +163,21 @@ TEST_CASE("delay holds only the first arrivals when told so") {
   CHECK(fixture.arrivals(3).empty());
   Fixture later({.delayNs = 3'600'000'000'000, .delayFirst = 0});
   CHECK(later.arrivals(3).size() == 3);
+}
+
+TEST_CASE("crash ends the process by the signal that was asked for") {
+  const pid_t child = fork();
+  if (child == 0) {
+    Fixture fixture({.crashAfter = 1, .crashSignal = SIGKILL});
+    fixture.arrivals(1);
+    fixture.arrivals(1);
+    _exit(0);
+  }
+  REQUIRE(child > 0);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGKILL);
 }
 
 TEST_CASE("sync messages are neither counted nor touched") {

@@ -171,7 +171,15 @@ Capabilities capabilities(const OptionSet& options) {
 }
 
 Status validate(const OptionSet& options) {
-  if (builtin().find(options.text("over")) != nullptr) return Done{};
+  if (const Inner inner = innerOf(options); inner.entry != nullptr) {
+    for (const Option& option : inner.entry->options) {
+      if (!option.required) continue;
+      return Error{.code = ErrorCode::kConfig,
+                   .tried = "over: " + options.text("over") + " needs option " +
+                            std::string(option.name) + ", and only defaults are handed on"};
+    }
+    return Done{};
+  }
   std::vector<std::string_view> names;
   for (const TransportEntry& each : builtin().entries()) names.push_back(each.name);
   return Error{.code = ErrorCode::kConfig,

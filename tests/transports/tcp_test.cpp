@@ -257,6 +257,34 @@ TEST_CASE("a peer that closes after its last message is not missed until more is
   CHECK(raw.lane->errorDetail().code == ErrorCode::kPeerLost);
 }
 
+TEST_CASE("once the peer is there, others are refused") {
+  OpenRequest request{.role = Role::kResponder, .options = OptionSet::defaults(options())};
+  std::uint16_t port = 0;
+  {
+    const Socket probe = listener();
+    port = localAddress(probe).port();
+  }
+  request.options.set("port", {std::int64_t{port}});
+  request.lane.layout = kLayout;
+  std::vector<std::byte> memory(kLayout.totalBytes());
+  const Buffer buffer(memory.data(), memory.size(), {}, -1, {});
+  std::unique_ptr<Transport> transport = make();
+  auto responder = *transport->open(request);
+  request.role = Role::kInitiator;
+  auto initiator = *transport->open(request);
+  auto here = *responder->registerMemory(buffer), there = *initiator->registerMemory(buffer);
+  const Bytes ofResponder = *responder->address(*here, *here);
+  const Bytes ofInitiator = *initiator->address(*there, *there);
+  bool accepted = false;
+  std::thread other(
+      [&] { accepted = responder->connect(ofInitiator, *here, *here, in(5000)).ok(); });
+  const bool connected = initiator->connect(ofResponder, *there, *there, in(5000)).ok();
+  other.join();
+  CHECK(accepted);
+  CHECK(connected);
+  CHECK(connectToPeer(local(port), {}, {}, in(2000)).error().nativeCode == ECONNREFUSED);
+}
+
 TEST_CASE("both ends on one host are labelled as the loopback interface") {
   const Socket listening = listener();
   const Socket one = client(localAddress(listening));

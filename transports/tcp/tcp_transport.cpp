@@ -112,6 +112,8 @@ class TcpEndpoint final : public Endpoint {
   Result<Socket> accept(Deadline deadline) {
     Result<AcceptedPeer> peer = acceptPeer(listener_, cookie_, deadline);
     if (!peer) return peer.error();
+    // Whoever comes now is refused by the kernel, and does not wait for an answer in vain.
+    listener_.close();
     if (peer->turnedAway != 0) {
       claims_.push_back({.key = "clients_turned_away", .value = std::to_string(peer->turnedAway)});
     }
