@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transports/libfabric/libfabric_endpoint.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "harness/core/units.h"
+
+namespace gdrbench::libfabric {
+namespace {
+
+/// What travels to the peer, followed by the endpoint's name.
+struct AddressHeader {
+  std::uint32_t version = 1;
+  std::uint32_t nameBytes = 0;
+  std::uint64_t target = 0, targetKey = 0;
+  std::uint64_t source = 0, sourceKey = 0;
+};
+
+Op opOf(const std::string& text) {
+  return text == "write" ? Op::kWrite : text == "send" ? Op::kSend : Op::kRead;
+}
+
+std::string textOf(fid_av* av, const void* address) {
+  std::array<char, 256> text{};
+  std::size_t length = text.size();
+  if (fi_av_straddr(av, address, text.data(), &length) == nullptr) return "?";
+  return std::string(text.data());
+}
+
+std::string versionText(std::uint32_t version) {
+  return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
+}
+
+std::string libraryPath() {
+  Dl_info where{};
+  if (dladdr(reinterpret_cast<void*>(&fi_getinfo), &where) == 0 || where.dli_fname == nullptr) {
+    return "unknown";
+  }
+  return where.dli_fname;
+}
+
+std::string flagsText(const void* data, fi_type type) {
+  std::array<char, 1024> text{};
+  const char* written = fi_tostr_r(text.data(), text.size(), data, type);
+  return written == nullptr ? "?" : std::string(written);
+}
+
+std::string memlock() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : formatSize(limit.rlim_cur);
+}
+
+Error registrationError(const Buffer& buffer, const std::string& provider, long code) {
+  const bool limited = code == -FI_ENOMEM || code == -FI_EAGAIN;
+  return fabricError(
+      fmt::format("register {} of {} memory with provider {}", formatSize(buffer.bytes()),
+                  buffer.memory().text(), provider),
+      code, limited ? fmt::format("the locked-memory limit (ulimit -l) is {}", memlock()) : "",
+      limited ? ErrorCode::kNoMemory : ErrorCode::kTransport);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Endpoint>> LibfabricEndpoint::open(const OpenRequest& request) {
+  const KeepSignalHandlers keep;
+  Result<Info> info = select(Wanted::from(request));
+  if (!info) return std::move(info).error();
+  Result<std::unique_ptr<Objects>> objects = openObjects(*std::move(info));
+  if (!objects) return std::move(objects).error();
+  std::unique_ptr<LibfabricEndpoint> endpoint(new LibfabricEndpoint(request, *std::move(objects)));
+  if (Status good = endpoint->checkLimits(); !good) return std::move(good).error();
+  return std::unique_ptr<Endpoint>(std::move(endpoint));
+}
+
+LibfabricEndpoint::LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects)
+    : request_(request), op_(opOf(request.options.text("op"))), objects_(std::move(objects)) {
+  // Injecting copies with the CPU: never from memory that the CPU cannot read.
+  if (request.options.flag("inject") && request.memory.kind != MemoryKind::kCuda) {
+    injectBytes_ = objects_->info->tx_attr->inject_size;
+  }
+}
+
+Status LibfabricEndpoint::checkLimits() const {
+  const fi_info& info = *objects_->info;
+  const auto cannot = [&](std::string what) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .tried = fmt::format("use provider {}", info.fabric_attr->prov_name),
+                 .nativeText = std::move(what)};
+  };
+  if (request_.lane.messageBytes > info.ep_attr->max_msg_size) {
+    return cannot(fmt::format("a message of {} is above its limit of {}",
+                              formatSize(request_.lane.messageBytes),
+                              formatSize(info.ep_attr->max_msg_size)));
+  }
+  if (op_ == Op::kWrite && info.domain_attr->cq_data_size < sizeof(Ticket)) {
+    return cannot(fmt::format("its CQ data has {} bytes; op 'write' needs 4",
+                              info.domain_attr->cq_data_size));
+  }
+  const bool ordered = (info.tx_attr->msg_order & FI_ORDER_SAS) != 0;
+  if (op_ != Op::kWrite && !ordered) return cannot("it does not keep the order of sends");
+  return Done{};
+}
+
+bool LibfabricEndpoint::usesAddresses() const {
+  return (objects_->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+}
+
+Result<std::unique_ptr<MemoryRegion>> LibfabricEndpoint::registerMemory(const Buffer& buffer) {
+  const std::string provider = objects_->info->fabric_attr->prov_name;
+  if (buffer.memory().kind == MemoryKind::kCuda) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .tried = fmt::format("register {} memory with provider {}", buffer.memory().text(),
+                                      provider),
+                 .nativeText = "FI_HMEM was not asked for"};
+  }
+  iovec range{buffer.data(), buffer.bytes()};
+  fi_mr_attr attr{};
+  attr.mr_iov = &range;
+  attr.iov_count = 1;
+  attr.access = FI_SEND | FI_RECV | FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ;
+  attr.requested_key = nextKey_++;
+  attr.iface = FI_HMEM_SYSTEM;
+  fid_mr* raw = nullptr;
+  if (const int code = fi_mr_regattr(objects_->domain.get(), &attr, 0, &raw); code != 0) {
+    return registrationError(buffer, provider, code);
+  }
+  Fid<fid_mr> mr(raw);
+  if ((objects_->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+    int code = fi_mr_bind(raw, &objects_->ep->fid, 0);
+    if (code == 0) code = fi_mr_enable(raw);
+    if (code != 0) return fabricError("bind a memory region to the endpoint", code);
+  }
+  return std::unique_ptr<MemoryRegion>(
+      std::make_unique<Region>(std::move(mr), buffer.data(), buffer.bytes()));
+}
+
+Result<Bytes> LibfabricEndpoint::address(const MemoryRegion& source, const MemoryRegion& target) {
+  std::array<std::byte, 1024> name{};
+  std::size_t length = name.size();
+  if (const int code = fi_getname(&objects_->ep->fid, name.data(), &length); code != 0) {
+    return fabricError("ask for the endpoint's name", code);
+  }
+  ownName_ = textOf(objects_->av.get(), name.data());
+  const auto& from = static_cast<const Region&>(source);
+  const auto& into = static_cast<const Region&>(target);
+  AddressHeader header{.nameBytes = static_cast<std::uint32_t>(length),
+                       .targetKey = into.key(),
+                       .sourceKey = from.key()};
+  if (usesAddresses()) {
+    header.target = reinterpret_cast<std::uintptr_t>(into.data());
+    header.source = reinterpret_cast<std::uintptr_t>(from.data());
+  }
+  Bytes bytes(sizeof header + length);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, name.data(), length);
+  return bytes;
+}
+
+Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::byte> peerAddress,
+                                                         MemoryRegion& source, MemoryRegion& target,
+                                                         Deadline deadline) {
+  AddressHeader header;
+  if (peerAddress.size() < sizeof header) {
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = "read the peer's address",
+                 .nativeText = fmt::format("it has {} bytes", peerAddress.size())};
+  }
+  std::memcpy(&header, peerAddress.data(), sizeof header);
+  if (header.version != 1 || header.nameBytes != peerAddress.size() - sizeof header) {
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = "read the peer's address",
+                 .nativeText = "it is not one of this transport"};
+  }
+  const std::byte* name = peerAddress.data() + sizeof header;
+  peerName_ = textOf(objects_->av.get(), name);
+  const KeepSignalHandlers keep;
+  Peer peer{.target = header.target,
+            .targetKey = header.targetKey,
+            .source = header.source,
+            .sourceKey = header.sourceKey,
+            .name = peerName_};
+  const int inserted = fi_av_insert(objects_->av.get(), name, 1, &peer.address, 0, nullptr);
+  if (inserted != 1) {
+    return fabricError(fmt::format("insert the peer's address {}", peerName_),
+                       inserted < 0 ? inserted : -FI_EINVAL);
+  }
+  auto lane = std::make_unique<LibfabricLane>(LaneParts{.objects = *objects_,
+                                                        .source = static_cast<Region&>(source),
+                                                        .target = static_cast<Region&>(target),
+                                                        .layout = request_.lane.layout,
+                                                        .peer = std::move(peer),
+                                                        .op = op_,
+                                                        .injectBytes = injectBytes_});
+  if (Status met = lane->handshake(request_.role, deadline); !met) return std::move(met).error();
+  return std::unique_ptr<Lane>(std::move(lane));
+}
+
+std::vector<Claim> LibfabricEndpoint::claims() const {
+  const fi_info& info = *objects_->info;
+  const auto text = [](const char* value) { return std::string(value == nullptr ? "?" : value); };
+  std::vector<Claim> claims = {
+      {"provider", text(info.fabric_attr->prov_name), true},
+      {"provider version", versionText(info.fabric_attr->prov_version), true},
+      {"library",
+       fmt::format("libfabric {} (headers {})", versionText(fi_version()),
+                   versionText(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION))),
+       true},
+      {"library path", libraryPath(), false},
+      {"operation", request_.options.text("op"), true},
+      {"fabric", text(info.fabric_attr->name), false},
+      {"domain", text(info.domain_attr->name), false},
+      {"address", ownName_, false},
+      {"protocol", flagsText(&info.ep_attr->protocol, FI_TYPE_PROTOCOL), true},
+      {"data progress", flagsText(&info.domain_attr->data_progress, FI_TYPE_PROGRESS), false},
+      {"threading", flagsText(&info.domain_attr->threading, FI_TYPE_THREADING), false},
+      {"mr mode", flagsText(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE), false},
+      {"op flags", flagsText(&info.tx_attr->op_flags, FI_TYPE_OP_FLAGS), false},
+      {"inject bytes", std::to_string(injectBytes_), true},
+      {"tx depth", std::to_string(info.tx_attr->size), false},
+      {"rx depth", std::to_string(info.rx_attr->size), false},
+      {"max message", std::to_string(info.ep_attr->max_msg_size), false},
+      {"registration", "host", false},
+  };
+  if (claims.front().value != request_.options.text("provider")) {
+    claims.push_back({"provider asked for", request_.options.text("provider"), false});
+  }
+  return claims;
+}
+
+}  // namespace gdrbench::libfabric

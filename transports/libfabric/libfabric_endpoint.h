@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One libfabric endpoint, its memory regions and its address. Private to the module.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transports/libfabric/libfabric_lane.h"
+#include "transports/libfabric/select.h"
+#include "transports/transport.h"
+
+namespace gdrbench::libfabric {
+
+class LibfabricEndpoint final : public Endpoint {
+ public:
+  /// Selects, opens, and compares what the provider can do with what the lane needs.
+  static Result<std::unique_ptr<Endpoint>> open(const OpenRequest& request);
+
+  Result<std::unique_ptr<MemoryRegion>> registerMemory(const Buffer& buffer) override;
+  Result<Bytes> address(const MemoryRegion& source, const MemoryRegion& target) override;
+  Result<std::unique_ptr<Lane>> connect(std::span<const std::byte> peerAddress,
+                                        MemoryRegion& source, MemoryRegion& target,
+                                        Deadline deadline) override;
+  [[nodiscard]] std::vector<Claim> claims() const override;
+
+ private:
+  LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects);
+  Status checkLimits() const;
+  [[nodiscard]] bool usesAddresses() const;
+
+  OpenRequest request_;
+  Op op_;
+  std::unique_ptr<Objects> objects_;
+  std::size_t injectBytes_ = 0;
+  std::uint64_t nextKey_ = 1;
+  std::string ownName_, peerName_;
+};
+
+}  // namespace gdrbench::libfabric

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages over one reliable-datagram endpoint. Private to the module.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "transports/libfabric/objects.h"
+#include "transports/transport.h"
+
+namespace gdrbench::libfabric {
+
+class Region final : public MemoryRegion {
+ public:
+  Region(Fid<fid_mr> mr, std::byte* data, std::uint64_t bytes)
+      : mr_(std::move(mr)), data_(data), bytes_(bytes) {}
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] void* descriptor() const noexcept { return fi_mr_desc(mr_.get()); }
+  [[nodiscard]] std::uint64_t key() const noexcept { return fi_mr_key(mr_.get()); }
+
+ private:
+  Fid<fid_mr> mr_;
+  std::byte* data_;
+  std::uint64_t bytes_;
+};
+
+/// The peer, once connected.
+struct Peer {
+  fi_addr_t address = FI_ADDR_UNSPEC;
+  std::uint64_t target = 0,
+                targetKey = 0;  ///< where to write: an address or 0, see FI_MR_VIRT_ADDR
+  std::uint64_t source = 0, sourceKey = 0;  ///< where to read
+  std::string name;                         ///< for errors
+};
+
+enum class Op { kWrite, kSend, kRead };
+
+struct LaneParts {
+  Objects& objects;
+  Region& source;
+  Region& target;
+  SlotLayout layout;
+  Peer peer;
+  Op op = Op::kWrite;
+  std::size_t injectBytes = 0;  ///< messages up to this size are injected; 0: none
+};
+
+class LibfabricLane final : public Lane {
+ public:
+  explicit LibfabricLane(LaneParts parts);
+
+  Accepted submit(std::span<const Send> sends, std::span<const Expect> expects) noexcept override;
+  std::size_t poll(std::span<Event> events) noexcept override;
+  [[nodiscard]] Error errorDetail() const override;
+
+  /// One message to the peer and one from it through the sync slots, so that the provider has
+  /// connected both directions. Cold.
+  Status handshake(Role role, Deadline deadline);
+
+ private:
+  enum class Kind : std::uint8_t { kSend, kReceive, kFetch, kData };
+  /// One outstanding operation. The first member is the provider's to use (FI_CONTEXT,
+  /// FI_CONTEXT2).
+  struct Context {
+    fi_context2 reserved;
+    Ticket ticket;
+    Kind kind;
+    std::uint64_t bytes;
+  };
+
+  /// A ring of tickets with room for a fixed number.
+  class Tickets {
+   public:
+    explicit Tickets(std::size_t capacity) : slots_(capacity) {}
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] bool full() const noexcept { return count_ == slots_.size(); }
+    [[nodiscard]] std::size_t room() const noexcept { return slots_.size() - count_; }
+    void push(Ticket ticket) noexcept {
+      slots_[wrap(first_ + count_)] = ticket;
+      ++count_;
+    }
+    Ticket pop() noexcept {
+      const Ticket ticket = slots_[first_];
+      first_ = wrap(first_ + 1);
+      --count_;
+      return ticket;
+    }
+
+   private:
+    [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
+      return i >= slots_.size() ? i - slots_.size() : i;
+    }
+    std::vector<Ticket> slots_;
+    std::size_t first_ = 0, count_ = 0;
+  };
+
+  bool startSend(const Send& send) noexcept;
+  bool startExpect(const Expect& expect) noexcept;
+  bool postDataReceives() noexcept;
+  /// True when the operation was started; false for back-pressure, or after noteFailure().
+  bool started(ssize_t code, Context* context, const char* what) noexcept;
+  Context* take(Kind kind, Ticket ticket, std::uint64_t bytes) noexcept;
+  void give(Context* context) noexcept { free_.push_back(context); }
+  void noteFailure(ssize_t code, const char* what) noexcept;
+  void noteCqError() noexcept;
+  std::size_t drainPending(std::span<Event> events) noexcept;
+  /// Turns one completion into an event; false when it makes none now.
+  bool translate(const fi_cq_data_entry& entry, Event& event) noexcept;
+  [[nodiscard]] bool isSync(std::uint32_t slot) const noexcept { return slot == layout_.count; }
+  [[nodiscard]] bool oneSided(std::uint32_t slot) const noexcept {
+    return op_ == Op::kWrite || (op_ == Op::kRead && !isSync(slot));
+  }
+
+  Objects& objects_;
+  fid_ep* ep_;
+  fid_cq* cq_;
+  Region& source_;
+  Region& target_;
+  void* sourceDescriptor_;
+  void* targetDescriptor_;
+  SlotLayout layout_;
+  Peer peer_;
+  Op op_;
+  std::size_t injectBytes_;
+  bool wantsDataReceives_;  ///< FI_RX_CQ_DATA: each arriving write consumes a posted receive
+  std::size_t dataReceivesOwed_ = 0;
+
+  std::vector<Context> contexts_;
+  std::vector<Context*> free_;
+  Tickets sent_;               ///< injected: done, not reported yet
+  Tickets early_;              ///< arrived before their expect
+  std::uint64_t credits_ = 0;  ///< expects of one-sided messages that no arrival has used
+
+  bool failed_ = false;
+  const char* failedAt_ = "";
+  ssize_t failure_ = 0;
+  bool fromCq_ = false;
+  fi_cq_err_entry cqError_{};
+  std::array<char, 256> cqText_{};
+};
+
+}  // namespace gdrbench::libfabric

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing a provider and a domain, explicitly: what was asked for or an error that says what there
+// is. Private to the module.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/core/option.h"
+#include "harness/core/result.h"
+#include "transports/libfabric/handles.h"
+#include "transports/transport.h"
+
+namespace gdrbench::libfabric {
+
+/// The API version that this module was written for and compiled against, whichever is older.
+std::uint32_t apiVersion();
+
+struct Wanted {
+  std::string provider, domain, address;
+  std::string op = "write";
+  std::string progress = "default", delivery = "default";
+  std::size_t txDepth = 0, rxDepth = 0;
+  bool peerOnThisHost = true;
+  /// Name for providers whose addresses are names (shm).
+  std::string ownName;
+
+  static Wanted from(const OpenRequest& request);
+};
+
+/// One fi_info that serves `wanted`: the provider is exactly the one asked for, or a utility layer
+/// over it (asking for "tcp" may give "tcp;ofi_rxm", as everywhere in libfabric).
+Result<Info> select(const Wanted& wanted);
+
+/// Names of all providers that have RDM endpoints here, each once.
+std::vector<std::string> rdmProviders();
+
+}  // namespace gdrbench::libfabric
