@@ -65,7 +65,7 @@ struct Happening {
   enum class Kind { kMessage, kEnded, kClosedChannel, kProtocolError } kind = Kind::kMessage;
   ControlMessage message;         ///< kMessage
   std::optional<ProcessEnd> end;  ///< kEnded
-  std::optional<Error> error;     ///< kProtocolError
+  std::optional<Error> error;     ///< kProtocolError; kClosedChannel in the middle of a message
 };
 
 /// The conductor's side: several children, one wait. Asleep in one system call between happenings;
