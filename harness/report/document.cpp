@@ -6,8 +6,11 @@
 #include <array>
 #include <boost/json.hpp>
 #include <limits>
+#include <string_view>
 #include <type_traits>
+#include <unordered_set>
 
+#include "harness/report/display.h"
 #include "harness/report/document_fields.h"
 
 namespace gdrbench::report {
@@ -18,6 +21,11 @@ namespace json = boost::json;
 constexpr std::array kOutcomes = {std::pair{OutcomeKind::kOk, std::string_view("ok")},
                                   std::pair{OutcomeKind::kSkipped, std::string_view("skipped")},
                                   std::pair{OutcomeKind::kFailed, std::string_view("failed")}};
+
+/// Stands in a document beside its fields, and has been looked at before they are read.
+constexpr const char* kVersionKey = "schema_version";
+template <class T>
+constexpr bool kVersioned = std::is_same_v<T, Document>;
 
 template <class T>
 struct IsOptional : std::false_type {};
@@ -44,9 +52,10 @@ struct Writer {
 json::value writeFacts(const Facts& facts) {
   json::object object;
   for (const auto& [key, value] : facts) {
-    std::string unique = key;
-    for (int n = 2; object.contains(unique); ++n) unique = fmt::format("{} ({})", key, n);
-    object.emplace(unique, value);
+    const std::string name = wellFormed(key);
+    std::string unique = name;
+    for (int n = 2; object.contains(unique); ++n) unique = fmt::format("{} ({})", name, n);
+    object.emplace(unique, wellFormed(value));
   }
   return object;
 }
@@ -56,7 +65,7 @@ json::value write(const T& value) {
   if constexpr (std::is_arithmetic_v<T>) {
     return value;
   } else if constexpr (std::is_same_v<T, std::string>) {
-    return json::string(value);
+    return json::string(wellFormed(value));
   } else if constexpr (std::is_same_v<T, OutcomeKind>) {
     return json::string(kOutcomes[static_cast<std::size_t>(value)].second);
   } else if constexpr (std::is_same_v<T, ErrorCode>) {
@@ -82,27 +91,39 @@ json::value write(const T& value) {
 
 // --- reading -------------------------------------------------------------------------------------
 
-/// Where in the document, and what is wrong there. Thrown inside this file only.
-struct Misfit {
-  std::string place, what;
+/// Where in the document: a chain on the stack, put into words only when something is wrong there.
+struct Place {
+  const Place* parent = nullptr;
+  std::string_view key;
+  std::optional<std::size_t> index = {};
+
+  [[nodiscard]] std::string text() const {
+    if (parent == nullptr) return {};
+    const std::string before = parent->text();
+    if (index) return fmt::format("{}[{}]", before, *index);
+    return before.empty() ? std::string(key) : fmt::format("{}.{}", before, key);
+  }
 };
 
-std::string joined(const std::string& place, std::string_view key) {
-  return place.empty() ? std::string(key) : fmt::format("{}.{}", place, key);
-}
+/// Thrown inside this file only.
+struct Misfit {
+  std::string place, what;
+  Misfit(const Place& where, std::string problem) : place(where.text()), what(std::move(problem)) {}
+};
 
 template <class T>
-void read(const json::value& value, T& into, const std::string& place);
+void read(const json::value& value, T& into, const Place& place);
 
 struct Reader {
   const json::object& object;
-  const std::string& place;
+  const Place& place;
   std::size_t known = 0;
   template <class T>
   void operator()(const char* key, T& into, const char*) {
+    const Place here{&place, key};
     const json::value* value = object.if_contains(key);
-    if (value == nullptr) throw Misfit{joined(place, key), "is missing"};
-    read(*value, into, joined(place, key));
+    if (value == nullptr) throw Misfit(here, "is missing");
+    read(*value, into, here);
     ++known;
   }
 };
@@ -118,68 +139,68 @@ struct NameCheck {
 };
 
 template <class T>
-void refuseUnknown(const json::object& object, T& into, const std::string& place) {
+void refuseUnknown(const json::object& object, T& into, const Place& place) {
   for (const auto& member : object) {
-    NameCheck check{member.key()};
+    NameCheck check{member.key(), kVersioned<T> && member.key() == kVersionKey};
     describe(check, into);
-    if (!check.known) throw Misfit{joined(place, member.key()), "is not a known key"};
+    if (!check.known) throw Misfit({&place, member.key()}, "is not a known key");
   }
 }
 
-void readFacts(const json::value& value, Facts& into, const std::string& place) {
-  if (!value.is_object()) throw Misfit{place, "is not an object"};
+void readFacts(const json::value& value, Facts& into, const Place& place) {
+  if (!value.is_object()) throw Misfit(place, "is not an object");
   into.clear();
   for (const auto& member : value.get_object()) {
-    if (!member.value().is_string()) throw Misfit{joined(place, member.key()), "is not a string"};
+    if (!member.value().is_string()) throw Misfit({&place, member.key()}, "is not a string");
     into.emplace_back(member.key(), member.value().get_string());
   }
 }
 
 template <class T>
-void readNumber(const json::value& value, T& into, const std::string& place) {
+void readNumber(const json::value& value, T& into, const Place& place) {
   json::error_code wrong;
   into = value.to_number<T>(wrong);
-  if (wrong || !value.is_number()) throw Misfit{place, "is not a number of the right kind"};
+  if (wrong || !value.is_number()) throw Misfit(place, "is not a number of the right kind");
 }
 
 template <class T>
-void readWord(const json::value& value, T& into, const std::string& place) {
-  if (!value.is_string()) throw Misfit{place, "is not a string"};
+void readWord(const json::value& value, T& into, const Place& place) {
+  if (!value.is_string()) throw Misfit(place, "is not a string");
   const std::string word(value.get_string());
   if constexpr (std::is_same_v<T, ErrorCode>) {
     into = errorCodeNamed(word);
-    if (name(into) != word) throw Misfit{place, "is not a known error code"};
+    if (name(into) != word) throw Misfit(place, "is not a known error code");
   } else {
     for (const auto& [kind, known] : kOutcomes) {
       if (known != word) continue;
       into = kind;
       return;
     }
-    throw Misfit{place, "is none of ok, skipped, failed"};
+    throw Misfit(place, "is none of ok, skipped, failed");
   }
 }
 
 template <class T>
-void readList(const json::value& value, T& into, const std::string& place) {
+void readList(const json::value& value, T& into, const Place& place) {
   const json::array* array = value.if_array();
-  if (array == nullptr) throw Misfit{place, "is not a list"};
+  if (array == nullptr) throw Misfit(place, "is not a list");
   into.clear();
   into.reserve(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
     into.emplace_back();
-    read((*array)[i], into.back(), fmt::format("{}[{}]", place, i));
+    read((*array)[i], into.back(), Place{&place, {}, i});
   }
 }
 
 template <class T>
-void read(const json::value& value, T& into, const std::string& place) {
+void read(const json::value& value, T& into, const Place& place) {
   if constexpr (std::is_same_v<T, bool>) {
-    if (!value.is_bool()) throw Misfit{place, "is not true or false"};
+    if (!value.is_bool()) throw Misfit(place, "is not true or false");
     into = value.get_bool();
   } else if constexpr (std::is_arithmetic_v<T>) {
     readNumber(value, into, place);
   } else if constexpr (std::is_same_v<T, std::string>) {
-    if (!value.is_string()) throw Misfit{place, "is not a string"};
+    if (!value.is_string()) throw Misfit(place, "is not a string");
     into = value.get_string();
   } else if constexpr (std::is_enum_v<T>) {
     readWord(value, into, place);
@@ -188,7 +209,7 @@ void read(const json::value& value, T& into, const std::string& place) {
   } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
     std::vector<double> two;
     readList(value, two, place);
-    if (two.size() != 2) throw Misfit{place, "does not have two values"};
+    if (two.size() != 2) throw Misfit(place, "does not have two values");
     into = {two[0], two[1]};
   } else if constexpr (IsOptional<T>::value) {
     into.reset();
@@ -197,8 +218,8 @@ void read(const json::value& value, T& into, const std::string& place) {
     readList(value, into, place);
   } else {
     const json::object* object = value.if_object();
-    if (object == nullptr) throw Misfit{place, "is not an object"};
-    Reader reader{*object, place};
+    if (object == nullptr) throw Misfit(place, "is not an object");
+    Reader reader{*object, place, kVersioned<T> ? 1u : 0u};
     describe(reader, into);
     if (reader.known != object->size()) refuseUnknown(*object, into, place);
   }
@@ -208,7 +229,7 @@ template <class T>
 Result<T> readWhole(const json::value& value, const char* what) {
   try {
     T into;
-    read(value, into, "");
+    read(value, into, Place{});
     return into;
   } catch (const Misfit& misfit) {
     return Error{.code = ErrorCode::kProtocol,
@@ -254,6 +275,14 @@ json::array outcomeWords() {
   return words;
 }
 
+json::array errorWords() {
+  json::array words;
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
+    words.emplace_back(name(static_cast<ErrorCode>(code)));
+  }
+  return words;
+}
+
 template <class T>
 json::object schemaOf() {
   if constexpr (std::is_same_v<T, bool>) {
@@ -264,8 +293,10 @@ json::object schemaOf() {
     return {{"type", "integer"}};
   } else if constexpr (std::is_floating_point_v<T>) {
     return {{"type", "number"}};
-  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, ErrorCode>) {
+  } else if constexpr (std::is_same_v<T, std::string>) {
     return {{"type", "string"}};
+  } else if constexpr (std::is_same_v<T, ErrorCode>) {
+    return {{"enum", errorWords()}};
   } else if constexpr (std::is_same_v<T, OutcomeKind>) {
     return {{"enum", outcomeWords()}};
   } else if constexpr (std::is_same_v<T, Facts>) {
@@ -282,10 +313,22 @@ json::object schemaOf() {
   }
 }
 
+Status uniqueIds(const Document& document) {
+  std::unordered_set<std::string_view> ids;
+  for (std::size_t i = 0; i < document.rows.size(); ++i) {
+    if (ids.insert(document.rows[i].id).second) continue;
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = "read a result document",
+                 .nativeText = fmt::format("rows[{}].id '{}' is that of an earlier row", i,
+                                           document.rows[i].id)};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 json::value toJson(const Document& document) {
-  json::object object{{"schema_version", kSchemaVersion}};
+  json::object object{{kVersionKey, kSchemaVersion}};
   for (auto& member : write(document).get_object()) {
     object.emplace(member.key(), std::move(member.value()));
   }
@@ -305,7 +348,7 @@ json::value toJson(const Row& row, bool withRuns) {
 
 Result<Document> documentFromJson(const json::value& value) {
   const json::object* object = value.if_object();
-  const json::value* version = object == nullptr ? nullptr : object->if_contains("schema_version");
+  const json::value* version = object == nullptr ? nullptr : object->if_contains(kVersionKey);
   if (version == nullptr || !version->is_int64() || version->get_int64() < 1) {
     return Error{.code = ErrorCode::kProtocol,
                  .tried = "read a result document",
@@ -320,9 +363,11 @@ Result<Document> documentFromJson(const json::value& value) {
                                   version->get_int64(), kSchemaVersion),
         .next = "use a newer gdrbench"};
   }
-  json::object rest = *object;
-  rest.erase("schema_version");
-  return readWhole<Document>(rest, "a result document");
+  Result<Document> document = readWhole<Document>(value, "a result document");
+  if (document) {
+    if (Status unique = uniqueIds(*document); !unique) return std::move(unique).error();
+  }
+  return document;
 }
 
 Result<Run> runFromJson(const json::value& value) {
@@ -336,9 +381,8 @@ json::value resultsSchema() {
   json::object schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                       {"title", "gdrbench results"}};
   json::object document = schemaOf<Document>();
-  document["properties"].as_object().emplace("schema_version",
-                                             json::object{{"const", kSchemaVersion}});
-  document["required"].as_array().emplace_back("schema_version");
+  document["properties"].as_object().emplace(kVersionKey, json::object{{"const", kSchemaVersion}});
+  document["required"].as_array().emplace_back(kVersionKey);
   for (auto& member : document) schema.emplace(member.key(), std::move(member.value()));
   return schema;
 }

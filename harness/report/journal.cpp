@@ -5,15 +5,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <bit>
 #include <boost/json.hpp>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "harness/core/json.h"
 #include "harness/core/text.h"
+#include "harness/report/display.h"
 #include "harness/report/report.h"
 
 namespace gdrbench::report {
@@ -24,6 +24,10 @@ namespace json = boost::json;
 
 constexpr const char* kRoom =
     "what is finished is kept; make room or choose another folder with --out";
+
+/// What a run writes into its folder.
+constexpr const char* kFiles[] = {"results.json", "results.jsonl", "results.csv",
+                                  "report.md",    "config.yaml",   "samples"};
 
 /// A descriptor that closes itself.
 class File {
@@ -51,14 +55,25 @@ Status writeAll(int fd, std::string_view text, const std::string& path) {
   return Done{};
 }
 
-Status writeAndSync(int fd, std::string_view text, const std::string& path) {
-  if (Status written = writeAll(fd, text, path); !written) return written;
+/// EINVAL: this kind of file has nothing to sync.
+Status sync(int fd, const std::string& path) {
   if (::fsync(fd) != 0 && errno != EINVAL) return systemError("sync " + path, errno, kRoom);
   return Done{};
 }
 
-/// A reader sees the old file or the whole new one, never a part.
-Status replaceFile(const std::string& path, std::string_view text) {
+Status writeAndSync(int fd, std::string_view text, const std::string& path) {
+  if (Status written = writeAll(fd, text, path); !written) return written;
+  return sync(fd, path);
+}
+
+/// The name of a new file survives a power cut only when its folder is synced too.
+void syncFolder(const std::string& folder) {
+  const File handle(folder, O_RDONLY | O_DIRECTORY);
+  if (handle.fd() >= 0) (void)::fsync(handle.fd());
+}
+
+/// A reader sees no file or the whole file, never a part.
+Status placeFile(const std::string& path, std::string_view text) {
   const std::string fresh = path + ".new";
   {
     const File file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
@@ -69,9 +84,19 @@ Status replaceFile(const std::string& path, std::string_view text) {
     }
   }
   if (::rename(fresh.c_str(), path.c_str()) != 0) {
-    return systemError(fmt::format("rename {} to {}", fresh, path), errno);
+    const int why = errno;
+    ::unlink(fresh.c_str());
+    return systemError(fmt::format("rename {} to {}", fresh, path), why, kRoom);
   }
   return Done{};
+}
+
+/// A line that did not fit is taken back, so that the next one does not continue a torn one.
+Status appendLine(int fd, std::string_view text, const std::string& path) {
+  const off_t before = ::lseek(fd, 0, SEEK_END);
+  Status written = writeAll(fd, text, path);
+  if (!written && before >= 0) (void)!::ftruncate(fd, before);
+  return written;
 }
 
 std::string line(json::object object) {
@@ -90,6 +115,30 @@ std::string fnv1a(std::string_view bytes) {
   return fmt::format("{:016x}", hash);
 }
 
+std::string littleEndian(std::span<const double> values) {
+  std::string bytes;
+  bytes.reserve(values.size() * sizeof(double));
+  for (const double value : values) {
+    auto bits = std::bit_cast<std::uint64_t>(value);
+    for (std::size_t i = 0; i < sizeof bits; ++i, bits >>= 8) {
+      bytes += static_cast<char>(bits & 0xffu);
+    }
+  }
+  return bytes;
+}
+
+/// Different rows can come to the same name: the later one is numbered.
+std::string sampleFileName(const std::string& folder, const std::string& rowId, int round) {
+  constexpr std::size_t kLongest = 200;  // a name may have 255 bytes
+  const std::string stem = fileNameOf(rowId).substr(0, kLongest);
+  std::string name = fmt::format("{}-r{}.f64", stem, round);
+  std::error_code unreadable;
+  for (int n = 2; fs::exists(fs::path(folder) / name, unreadable); ++n) {
+    name = fmt::format("{}-r{}-{}.f64", stem, round, n);
+  }
+  return name;
+}
+
 }  // namespace
 
 Journal::Journal(std::string folder, int fd) : folder_(std::move(folder)), fd_(fd) {}
@@ -106,12 +155,11 @@ Result<Journal> Journal::open(const std::string& folder, const Document& header)
     return systemError("make the folder " + folder, failed ? failed.value() : ENOTDIR,
                        "choose another one with --out");
   }
-  for (const char* name : {"results.json", "results.jsonl"}) {
+  for (const char* name : kFiles) {
     if (!fs::exists(fs::path(folder) / name, failed)) continue;
-    return Error{
-        .code = ErrorCode::kUsage,
-        .tried = fmt::format("{} already holds {}: results are never overwritten", folder, name),
-        .next = "choose another folder with --out"};
+    return Error{.code = ErrorCode::kUsage,
+                 .tried = fmt::format("{} already holds {}: nothing is overwritten", folder, name),
+                 .next = "choose another folder with --out"};
   }
   const std::string path = folder + "/results.jsonl";
   File file(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
@@ -122,26 +170,31 @@ Result<Journal> Journal::open(const std::string& folder, const Document& header)
     ::unlink(path.c_str());
     return std::move(written).error();
   }
+  syncFolder(folder);
   return Journal(folder, file.release());
 }
 
 Status Journal::addRow(const Row& row) {
-  return writeAll(fd_, line({{"row", toJson(row, false)}}), folder_ + "/results.jsonl");
+  // Synced with the first run of the row.
+  return appendLine(fd_, line({{"row", toJson(row, false)}}), folder_ + "/results.jsonl");
 }
 
 Status Journal::addRun(const std::string& rowId, const Run& run) {
-  const std::string text = line({{"run", json::object{{"row", rowId}, {"result", toJson(run)}}}});
-  return writeAndSync(fd_, text, folder_ + "/results.jsonl");
+  const std::string path = folder_ + "/results.jsonl";
+  const json::object body{{"row", wellFormed(rowId)}, {"result", toJson(run)}};
+  if (Status written = appendLine(fd_, line({{"run", body}}), path); !written) return written;
+  return sync(fd_, path);
 }
 
 Status Journal::writeSamples(const std::string& rowId, Run& run,
                              std::span<const double> nanoseconds) {
   std::error_code failed;
-  fs::create_directories(fs::path(folder_) / "samples", failed);
-  const std::string name = fmt::format("samples/{}-r{}.f64", fileNameOf(rowId), run.round);
-  std::string bytes(nanoseconds.size() * sizeof(double), '\0');
-  std::memcpy(bytes.data(), nanoseconds.data(), bytes.size());
-  if (Status written = replaceFile(folder_ + "/" + name, bytes); !written) return written;
+  const std::string samples = folder_ + "/samples";
+  fs::create_directories(samples, failed);
+  if (failed) return systemError("make the folder " + samples, failed.value(), kRoom);
+  const std::string name = "samples/" + sampleFileName(samples, rowId, run.round);
+  const std::string bytes = littleEndian(nanoseconds);
+  if (Status written = placeFile(folder_ + "/" + name, bytes); !written) return written;
   run.samplesFile = name;
   run.samples = nanoseconds.size();
   run.samplesDigest = fnv1a(bytes);
@@ -150,14 +203,17 @@ Status Journal::writeSamples(const std::string& rowId, Run& run,
 
 Status Journal::finish(const Document& document) {
   const std::pair<const char*, std::string> files[] = {
-      {"results.json", writeJsonPretty(toJson(document)) + "\n"},
+      {"results.json", render(document, Format::kJson, {})},
       {"results.csv", render(document, Format::kCsv, {})},
       {"report.md", render(document, Format::kMarkdown, {})},
       {"config.yaml", document.config},
   };
   for (const auto& [name, text] : files) {
-    if (Status written = replaceFile(folder_ + "/" + name, text); !written) return written;
+    const bool closed = text.empty() || text.back() == '\n';
+    const std::string path = folder_ + "/" + name;
+    if (Status written = placeFile(path, closed ? text : text + "\n"); !written) return written;
   }
+  syncFolder(folder_);
   return Done{};
 }
 

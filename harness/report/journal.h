@@ -4,7 +4,7 @@
 // beside it in one step (write, sync, rename).
 //
 // results.jsonl: first line {"document": header without rows}, then a line {"row": row without its
-// runs} before the first run of each row, and {"run": {"row": id, ...}} for each run.
+// runs} before the first run of each row, and {"run": {"row": id, "result": run}} for each run.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace gdrbench::report {
 
 class Journal {
  public:
-  /// Makes `folder` (and its parents). An existing results.json or results.jsonl in it is an
-  /// error: nothing is overwritten.
+  /// Makes `folder` (and its parents). When it already holds one of the files that a run writes,
+  /// that is an error: nothing is overwritten.
   static Result<Journal> open(const std::string& folder, const Document& header);
   Journal(Journal&&) noexcept;
   Journal& operator=(Journal&&) = delete;

@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
@@ -13,13 +14,25 @@
 namespace gdrbench::report {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
+
+/// The folder of a run stands for the best that it holds.
+std::string fileOf(const std::string& path) {
+  std::error_code unreadable;
+  if (!fs::is_directory(path, unreadable)) return path;
+  for (const char* name : {"results.json", "results.jsonl"}) {
+    const fs::path inside = fs::path(path) / name;
+    if (fs::exists(inside, unreadable)) return inside.string();
+  }
+  return (fs::path(path) / "results.json").string();
+}
 
 Result<std::string> readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return systemError("open " + path, errno);
   std::ostringstream text;
-  text << file.rdbuf();
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
   if (file.bad() || text.bad()) return systemError("read " + path, EIO);
   return std::move(text).str();
 }
@@ -43,9 +56,11 @@ class Rebuild {
   Result<Document> finish() && {
     if (!hasHeader_) return misfit("has no header").error();
     document_.status = "aborted";
-    document_.notes.emplace_back("put together from the journal of a run that did not end");
+    note("put together from the journal of a run that did not end");
     return std::move(document_);
   }
+
+  void note(std::string text) { document_.notes.push_back(std::move(text)); }
 
  private:
   Status takeHeader(const json::value& body) {
@@ -58,7 +73,8 @@ class Rebuild {
   Status takeRow(const json::value& body) {
     Result<Row> row = rowFromJson(body);
     if (!row) return std::move(row).error();
-    places_.emplace(row->id, document_.rows.size());
+    const bool fresh = places_.emplace(row->id, document_.rows.size()).second;
+    if (!fresh) return misfit(fmt::format("has the row '{}' twice", row->id));
     document_.rows.push_back(*std::move(row));
     return Done{};
   }
@@ -86,18 +102,24 @@ class Rebuild {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-/// A run that was killed while it wrote leaves a last line without an end: it is left out.
+/// A run that was killed while it wrote leaves a last line without an end. What cannot be read is
+/// left out with a note; the rest is what a killed run has to show.
 Result<Document> fromJournal(const std::string& text, const std::string& path) {
   Rebuild rebuild(path);
-  std::size_t number = 0;
-  for (std::size_t from = 0; from < text.size();) {
+  std::size_t number = 1;
+  std::size_t from = 0;
+  for (; from < text.size(); ++number) {
     const std::size_t end = text.find('\n', from);
     if (end == std::string::npos) break;
     const std::string_view lineText = std::string_view(text).substr(from, end - from);
-    Result<json::value> line = parseJson(lineText, fmt::format("{}, line {}", path, ++number));
-    if (!line) return std::move(line).error();
-    if (Status taken = rebuild.take(*line); !taken) return std::move(taken).error();
+    Result<json::value> line = parseJson(lineText, fmt::format("{}, line {}", path, number));
+    Status taken = line ? rebuild.take(*line) : Status(std::move(line).error());
+    if (!taken && number == 1) return std::move(taken).error();
+    if (!taken) rebuild.note(fmt::format("line {} is left out: {}", number, taken.error().what()));
     from = end + 1;
+  }
+  if (from < text.size()) {
+    rebuild.note(fmt::format("the last line ({}) was cut short and is left out", number));
   }
   return std::move(rebuild).finish();
 }
@@ -105,38 +127,15 @@ Result<Document> fromJournal(const std::string& text, const std::string& path) {
 }  // namespace
 
 Result<Document> readDocument(const std::string& path) {
-  Result<std::string> text = readFile(path);
+  const std::string name = fileOf(path);
+  Result<std::string> text = readFile(name);
   if (!text) return std::move(text).error();
-  if (text->starts_with("{\"document\":")) return fromJournal(*text, path);
-  Result<json::value> value = parseJson(*text, path);
+  if (text->starts_with("{\"document\":")) return fromJournal(*text, name);
+  Result<json::value> value = parseJson(*text, name);
   if (!value) return std::move(value).error();
   Result<Document> document = documentFromJson(*value);
-  if (!document) document.error().tried += " from " + path;
+  if (!document) document.error().tried += " from " + name;
   return document;
-}
-
-Document merge(std::span<const Document> documents) {
-  Document all = documents.front();
-  if (documents.size() == 1) return all;
-  all.rows.clear();
-  std::unordered_map<std::string, int> names;
-  for (const Document& document : documents) {
-    std::string name = document.name;
-    if (const int before = names[document.name]++; before > 0) {
-      name = fmt::format("{}#{}", document.name, before + 1);
-    }
-    if (&document == &documents.front()) all.base = fmt::format("{}: {}", name, document.base);
-    for (Row row : document.rows) {
-      row.label = fmt::format("{}: {}", name, row.label);
-      row.id = fmt::format("{}: {}", name, row.id);
-      all.rows.push_back(std::move(row));
-    }
-    if (&document != &documents.front()) {
-      all.notes.push_back(
-          fmt::format("{}: gdrbench {}, started {}", name, document.version, document.started));
-    }
-  }
-  return all;
 }
 
 }  // namespace gdrbench::report

@@ -22,6 +22,7 @@ struct Style {
 };
 
 /// The whole report: environment line, overhead, one table for each pattern, notes, summary line.
+/// No newline at the end.
 std::string render(const Document& document, Format format, const Style& style);
 
 /// The last line, stable for scripts:
@@ -31,12 +32,13 @@ std::string summaryLine(const Document& document);
 /// The failed and skipped rows with both sides' views and the next step; empty when all are ok.
 std::string renderFailures(const Document& document);
 
-/// Several documents side by side: labels are made unique with the document's name; the base is the
-/// first document's.
+/// Several documents side by side: labels and ids are made unique with the document's name; the
+/// base is the first document's. Ratios are gone until the result is summarised again.
 Document merge(std::span<const Document> documents);
 
 /// From results.json, or from the row-by-row journal (results.jsonl) of a run that did not end
-/// (status "aborted").
+/// (status "aborted"; what cannot be read of it is left out with a note, and its headlines are
+/// empty until it is summarised). The folder of a run stands for the file that it holds.
 Result<Document> readDocument(const std::string& path);
 
 }  // namespace gdrbench::report
