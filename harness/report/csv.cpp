@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <utility>
+
 #include "harness/core/units.h"
+#include "harness/report/display.h"
+#include "harness/report/rows.h"
 
 namespace gdrbench::report {
 namespace {
-
-constexpr const char* kLineEnd = "\r\n";
 
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -24,12 +27,12 @@ std::string quoted(const std::string& text) {
 class Line {
  public:
   explicit Line(bool names) : names_(names) {}
-  void text(const char* name, const std::string& value) { add(names_ ? name : value); }
+  void text(const char* name, const std::string& value) { add(names_ ? name : oneLine(value)); }
   void number(const char* name, std::optional<double> value) {
-    add(names_ ? name : value ? formatNumber(*value) : "");
+    add(names_ ? name : value && std::isfinite(*value) ? formatNumber(*value) : "");
   }
   void count(const char* name, std::uint64_t value) { add(names_ ? name : std::to_string(value)); }
-  [[nodiscard]] std::string take() { return line_ + kLineEnd; }
+  [[nodiscard]] std::string take() { return std::move(line_); }
 
  private:
   void add(const std::string& field) {
@@ -45,9 +48,6 @@ std::string_view word(OutcomeKind kind) {
   return kind == OutcomeKind::kOk ? "ok" : kind == OutcomeKind::kFailed ? "failed" : "skipped";
 }
 
-std::optional<double> value(const std::optional<Level>& level) {
-  return level ? std::optional(level->value) : std::nullopt;
-}
 std::optional<double> low(const std::optional<Level>& level) {
   return level && level->interval ? std::optional(level->interval->low) : std::nullopt;
 }
@@ -62,7 +62,7 @@ std::string marksOf(const Row& row) {
 }
 
 std::string lineOf(const Document& document, const Row& row, bool names) {
-  const Headline& head = row.headline;
+  const Headline head = shownHeadline(row);
   const std::optional<Level> ratio = head.ratio ? std::optional(head.ratio->level) : std::nullopt;
   Line line(names);
   line.count("schema_version", kSchemaVersion);
@@ -84,7 +84,9 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
   line.text("outcome", std::string(word(row.outcome.kind)));
   line.text("reason", row.outcome.reason);
   line.count("runs", row.runs.size());
-  line.number("p50_ns", value(head.p50Ns));
+  line.count("runs_ok", okRuns(row));
+  line.number("latency_p50_ns", latencyOf(row, valueOf(head.p50Ns)));
+  line.number("p50_ns", valueOf(head.p50Ns));
   line.number("p50_low_ns", low(head.p50Ns));
   line.number("p50_high_ns", high(head.p50Ns));
   line.number("p90_ns", head.p90Ns);
@@ -92,16 +94,17 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
   line.number("p999_ns", head.p999Ns);
   line.number("min_ns", head.minNs);
   line.number("max_ns", head.maxNs);
-  line.number("bandwidth_Bps", value(head.bytesPerSecond));
+  line.number("bandwidth_Bps", valueOf(head.bytesPerSecond));
   line.number("bandwidth_low_Bps", low(head.bytesPerSecond));
   line.number("bandwidth_high_Bps", high(head.bytesPerSecond));
   line.number("messages_per_s", head.messagesPerSecond);
   line.text("base", head.ratio ? head.ratio->base : "");
-  line.number("ratio", value(ratio));
+  line.number("ratio", valueOf(ratio));
   line.number("ratio_low", low(ratio));
   line.number("ratio_high", high(ratio));
   line.number("harness_share", head.harnessShare);
   line.text("check", row.check.mode);
+  line.count("received_messages", row.check.sent);
   line.count("checked_messages", row.check.messages);
   line.count("checked_bytes", row.check.bytes);
   line.text("marks", marksOf(row));
@@ -112,7 +115,7 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
 
 std::string renderCsv(const Document& document) {
   std::string text = lineOf(document, Row{}, true);
-  for (const Row& row : document.rows) text += lineOf(document, row, false);
+  for (const Row& row : document.rows) text += '\n' + lineOf(document, row, false);
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include "harness/core/text.h"
 #include "harness/core/units.h"
 #include "harness/report/csv.h"
+#include "harness/report/display.h"
 #include "harness/report/report.h"
 #include "harness/report/tables.h"
 
@@ -29,19 +30,13 @@ std::string fact(const Document& document, std::string_view key) {
   return "unknown";
 }
 
-std::vector<std::string> headLines(const Document& document) {
-  std::vector<std::string> lines = {
-      fmt::format("gdrbench {}: {}, {}{}", document.version, document.name, document.started,
-                  document.status == "complete" ? "" : " (" + document.status + ")"),
-      fmt::format("host {}; {}; CPUs {}; {}; governor {}", fact(document, "host"),
-                  fact(document, "cpu"), fact(document, "cpus allowed"), fact(document, "kernel"),
-                  fact(document, "cpu governor"))};
-  const Overhead& overhead = document.overhead;
-  std::string price =
-      fmt::format("harness: a clock read {} (steps of {})", formatDuration(overhead.clockReadNs),
-                  formatDuration(overhead.clockGranularityNs));
+std::string priceOfHarness(const Overhead& overhead) {
+  std::string price = fmt::format("harness: clock {}, a read {}, steps of {}", overhead.clock,
+                                  formatDuration(overhead.clockReadNs),
+                                  formatDuration(overhead.clockGranularityNs));
+  if (!overhead.clockNote.empty()) price += " (" + overhead.clockNote + ")";
   if (overhead.nullPingPong) {
-    price += fmt::format("; null ping-pong p50 {}", formatDuration(overhead.nullPingPong->p50));
+    price += fmt::format("; null round trip p50 {}", formatDuration(overhead.nullPingPong->p50));
     if (overhead.nullPingPong->p999) {
       price += fmt::format(", p99.9 {}", formatDuration(*overhead.nullPingPong->p999));
     }
@@ -49,53 +44,89 @@ std::vector<std::string> headLines(const Document& document) {
   if (overhead.nullStreamNs) {
     price += fmt::format("; null stream {} a message", formatDuration(*overhead.nullStreamNs));
   }
-  lines.push_back(price);
+  if (!overhead.nullPingPong && !overhead.nullStreamNs) price += "; overhead was not measured";
+  return price;
+}
+
+std::vector<std::string> headLines(const Document& document) {
+  std::vector<std::string> lines = {
+      fmt::format("gdrbench {}: {}, {}{}", document.version, document.name, document.started,
+                  document.status == "complete" ? "" : " (" + document.status + ")"),
+      fmt::format("host {}; {}; CPUs {}; {}; governor {}", fact(document, "host"),
+                  fact(document, "cpu"), fact(document, "cpus allowed"), fact(document, "kernel"),
+                  fact(document, "cpu governor")),
+      priceOfHarness(document.overhead)};
+  for (std::string& line : lines) line = oneLine(line);
   return lines;
 }
 
-std::string renderTable(const Document& document, const Style& style) {
+std::string indented(std::string_view lines) {
   std::string text;
-  for (const std::string& line : headLines(document)) text += line + "\n";
+  bool start = true;
+  for (const char c : lines) {
+    if (start && c != '\n') text += "    ";
+    start = c == '\n';
+    text += c;
+  }
+  return text;
+}
+
+std::string renderTable(const Document& document, const Style& style) {
+  const auto width = static_cast<std::size_t>(std::max(0, style.width));
+  std::string text;
+  const auto add = [&](const std::string& line) { text += wrapped(line, width, 2) + "\n"; };
+  for (const std::string& line : headLines(document)) add(line);
   for (Table& table : tablesOf(document)) {
-    const auto left = fit(table, static_cast<std::size_t>(std::max(0, style.width)));
+    const auto left = fit(table, width);
     text += "\n" + writeText(table, style.colour, style.unicode);
-    if (!left.empty()) {
-      text += fmt::format("(left out to fit {} columns: {}; all are in results.csv)\n", style.width,
-                          listed(left));
-    }
+    if (left.empty()) continue;
+    add(fmt::format("(left out to fit {} columns: {}; all are in results.csv)", style.width,
+                    listed(left)));
   }
   text += "\n";
-  for (const std::string& line : legendOf(document)) text += line + "\n";
-  for (const std::string& note : document.notes) text += "note: " + note + "\n";
+  for (const std::string& line : legendOf(document)) add(line);
+  for (const std::string& note : document.notes) add("note: " + oneLine(note));
   text += renderFailures(document);
   return text + "\n" + summaryLine(document);
 }
 
 std::string renderMarkdown(const Document& document) {
-  std::string text = fmt::format("## {}\n\n", document.name);
-  for (const std::string& line : headLines(document)) text += line + "  \n";
+  std::string text = fmt::format("## {}\n\n", markdownText(oneLine(document.name)));
+  for (const std::string& line : headLines(document)) text += markdownText(line) + "  \n";
   for (const Table& table : tablesOf(document)) text += "\n" + writeMarkdown(table);
   text += "\n";
-  for (const std::string& line : legendOf(document)) text += "- " + line + "\n";
-  for (const std::string& note : document.notes) text += "- note: " + note + "\n";
-  if (const std::string failures = renderFailures(document); !failures.empty()) {
-    text += "\n```\n" + failures + "```\n";
+  for (const std::string& line : legendOf(document)) text += "- " + markdownText(line) + "\n";
+  for (const std::string& note : document.notes) {
+    text += "- note: " + markdownText(oneLine(note)) + "\n";
   }
-  return text + "\n" + summaryLine(document) + "\n";
+  if (const std::string failures = renderFailures(document); !failures.empty()) {
+    // Indented: no text inside can end the block, as it could end a fence.
+    text += "\n" + indented(failures);
+  }
+  return text + "\n" + markdownText(summaryLine(document));
 }
 
-void addFailure(std::string& text, const Row& row) {
-  if (row.outcome.kind == OutcomeKind::kOk) return;
-  const bool failed = row.outcome.kind == OutcomeKind::kFailed;
-  text += fmt::format("\n{} {}\n", failed ? "FAILED" : "skipped", row.id);
-  if (row.outcome.errors.empty()) text += fmt::format("  {}\n", row.outcome.reason);
-  for (const SideError& error : row.outcome.errors) {
-    text += fmt::format("  {} ({}): {}\n", error.side, error.phase, error.error.what());
+/// One member of the document on a line, and each row on one: short enough for large results, and
+/// lines can be compared, searched and counted.
+std::string renderJson(const Document& document) {
+  Document header = document;
+  header.rows.clear();
+  std::string text = "{";
+  for (const auto& member : toJson(header).get_object()) {
+    text += fmt::format("{}\n  \"{}\": ", text == "{" ? "" : ",", std::string_view(member.key()));
+    if (member.key() != "rows") {
+      text += writeJson(member.value());
+      continue;
+    }
+    text += '[';
+    const char* separator = "\n    ";
+    for (const Row& row : document.rows) {
+      text += separator + writeJson(toJson(row, true));
+      separator = ",\n    ";
+    }
+    text += document.rows.empty() ? "]" : "\n  ]";
   }
-  for (const Run& run : row.runs) {
-    if (run.outcome.kind == OutcomeKind::kOk || run.messages == 0) continue;
-    text += fmt::format("  round {}: {} messages had been measured\n", run.round + 1, run.messages);
-  }
+  return text + "\n}";
 }
 
 }  // namespace
@@ -110,29 +141,6 @@ Result<Format> parseFormat(std::string_view text) {
                .tried = fmt::format("there is no format '{}'{}", text, suggestion(text, names))};
 }
 
-std::string renderFailures(const Document& document) {
-  if (document.rows.empty()) return "\nFAILED: there is no row at all: nothing was run\n";
-  std::string text;
-  for (const Row& row : document.rows) addFailure(text, row);
-  return text;
-}
-
-std::string summaryLine(const Document& document) {
-  std::array<std::size_t, 3> rows{};
-  std::uint64_t checked = 0;
-  std::size_t bad = 0;
-  for (const Row& row : document.rows) {
-    ++rows[static_cast<std::size_t>(row.outcome.kind)];
-    checked += row.check.messages;
-    const auto& errors = row.outcome.errors;
-    bad += static_cast<std::size_t>(std::count_if(errors.begin(), errors.end(), [](const auto& e) {
-      return e.error.code == ErrorCode::kData;
-    }));
-  }
-  return fmt::format("gdrbench: {} ok, {} failed, {} skipped; {} messages checked, {} bad", rows[0],
-                     rows[2], rows[1], checked, bad);
-}
-
 std::string render(const Document& document, Format format, const Style& style) {
   switch (format) {
     case Format::kMarkdown:
@@ -140,7 +148,7 @@ std::string render(const Document& document, Format format, const Style& style) 
     case Format::kCsv:
       return renderCsv(document);
     case Format::kJson:
-      return writeJsonPretty(toJson(document));
+      return renderJson(document);
     case Format::kTable:
       break;
   }

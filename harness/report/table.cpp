@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "harness/report/display.h"
+
 namespace gdrbench::report {
 namespace {
 
@@ -10,10 +12,10 @@ constexpr std::size_t kGap = 2;
 
 std::vector<std::size_t> widths(const Table& table) {
   std::vector<std::size_t> widths;
-  for (const Column& column : table.columns) widths.push_back(widthOf(column.name));
+  for (const Column& column : table.columns) widths.push_back(displayWidth(column.name));
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], widthOf(row[i].text));
+      widths[i] = std::max(widths[i], displayWidth(row[i].text));
     }
   }
   return widths;
@@ -26,7 +28,7 @@ std::size_t lineLength(const std::vector<std::size_t>& widths) {
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
-  const std::string space(width - std::min(width, widthOf(text)), ' ');
+  const std::string space(width - std::min(width, displayWidth(text)), ' ');
   return right ? space + text : text + space;
 }
 
@@ -47,26 +49,12 @@ std::string rule(std::size_t length, bool unicode) {
   return line + "\n";
 }
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '|') safe += '\\';
-    safe += c == '\n' ? ' ' : c;
-  }
-  return safe;
-}
-
 }  // namespace
-
-std::size_t widthOf(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;
-  }));
-}
 
 std::vector<std::string> fit(Table& table, std::size_t width) {
   std::vector<std::string> left;
-  while (width != 0 && lineLength(widths(table)) > width) {
+  std::vector<std::size_t> wide = widths(table);
+  while (width != 0 && lineLength(wide) > width) {
     const auto least =
         std::max_element(table.columns.begin(), table.columns.end(),
                          [](const Column& a, const Column& b) { return a.rank < b.rank; });
@@ -74,6 +62,7 @@ std::vector<std::string> fit(Table& table, std::size_t width) {
     const auto index = least - table.columns.begin();
     left.push_back(least->name);
     table.columns.erase(least);
+    wide.erase(wide.begin() + index);
     for (auto& row : table.rows) {
       if (!row.empty()) row.erase(row.begin() + index);
     }
@@ -106,16 +95,29 @@ std::string writeText(const Table& table, bool colour, bool unicode) {
   return text;
 }
 
+std::string markdownText(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '|' || c == '*' || c == '`' || c == '\\') safe += '\\';
+    if (c == '<') {
+      safe += "&lt;";
+    } else {
+      safe += c == '\n' ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
 std::string writeMarkdown(const Table& table) {
-  std::string text = "### " + table.title + "\n\n|";
-  for (const Column& column : table.columns) text += " " + escaped(column.name) + " |";
+  std::string text = "### " + markdownText(table.title) + "\n\n|";
+  for (const Column& column : table.columns) text += " " + markdownText(column.name) + " |";
   text += "\n|";
   for (const Column& column : table.columns) text += column.right ? "---:|" : "---|";
   text += "\n";
   for (const auto& row : table.rows) {
     if (row.empty()) continue;
     text += "|";
-    for (const Cell& cell : row) text += " " + escaped(cell.text) + " |";
+    for (const Cell& cell : row) text += " " + markdownText(cell.text) + " |";
     text += "\n";
   }
   return text;

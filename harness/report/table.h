@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gdrbench::report {
@@ -26,13 +27,13 @@ struct Table {
   std::vector<std::vector<Cell>> rows;  ///< an empty row is a rule between groups
 };
 
-/// Width in columns of a terminal, UTF-8 counted by code point.
-std::size_t widthOf(const std::string& text);
-
 /// Leaves out columns until a line fits `width` (0: unlimited); answers the names of those.
 std::vector<std::string> fit(Table& table, std::size_t width);
 
 std::string writeText(const Table& table, bool colour, bool unicode);
 std::string writeMarkdown(const Table& table);
+
+/// `text` with what Markdown would take for markup escaped.
+std::string markdownText(std::string_view text);
 
 }  // namespace gdrbench::report

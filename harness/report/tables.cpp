@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <unordered_map>
 
 #include "harness/core/units.h"
+#include "harness/report/display.h"
+#include "harness/report/rows.h"
 
 namespace gdrbench::report {
 namespace {
@@ -28,11 +31,27 @@ constexpr std::array kMarks = {
              "the tail is not the transport's: the null transport's p99.9 is at "
              "least half of it"},
     MarkText{"sampled_check", "only some messages were checked"},
+    MarkText{"partly_checked", "some messages that should have been checked were not"},
+    MarkText{"rounds_missing", "fewer rounds than planned: the run was interrupted"},
     MarkText{"unchecked", "no message was checked"},
+};
+
+/// What a cell needs beside its row.
+struct Context {
+  const std::string& base;
+  std::size_t rounds = 0;  ///< the most that a row has
 };
 
 std::string micro(std::optional<double> ns) {
   return ns ? fmt::format("{:.3f}", *ns / 1000) : kDash;
+}
+
+/// Four decimals, and three significant digits of what is smaller.
+std::string giga(double perSecond, double factor) {
+  const double value = perSecond * factor / 1e9;
+  int digits = 4;
+  for (double least = 0.01; value < least && digits < 9; least /= 10) ++digits;
+  return fmt::format("{:.{}f}", value, digits);
 }
 
 /// Three significant decimals for ratios near one, fewer for large ones.
@@ -43,8 +62,8 @@ std::string times(double ratio) {
 }
 
 std::string ratioText(const Row& row, const std::string& base) {
-  if (row.label == base && row.outcome.kind == OutcomeKind::kOk) return "base";
-  const auto& ratio = row.headline.ratio;
+  if (row.label == base && isOk(row)) return "base";
+  const auto ratio = shownHeadline(row).ratio;
   if (!ratio) return kDash;
   std::string text = times(ratio->level.value) + "x";
   if (ratio->level.interval) {
@@ -60,45 +79,33 @@ std::string percent(std::optional<double> share) {
                           : fmt::format("{:.2f} %", *share * 100);
 }
 
+/// The whole reason stands below the tables.
 Cell outcomeCell(const Row& row) {
+  constexpr std::size_t kRoom = 48;
   switch (row.outcome.kind) {
     case OutcomeKind::kSkipped:
-      return {"skipped: " + row.outcome.reason, Tone::kFaint};
+      return {shortened("skipped: " + oneLine(row.outcome.reason), kRoom), Tone::kFaint};
     case OutcomeKind::kFailed:
-      return {"FAILED", Tone::kBad};
+      return {shortened("FAILED: " + oneLine(row.outcome.reason), kRoom), Tone::kBad};
     case OutcomeKind::kOk:
       break;
   }
   std::string text = "ok";
-  for (const std::string& mark : row.marks) text += (text == "ok" ? " (" : ", ") + mark;
+  for (const std::string& mark : row.marks) text += (text == "ok" ? " (" : ", ") + oneLine(mark);
   return {text == "ok" ? text : text + ")", Tone::kGood};
 }
 
 std::string checkedText(const Row& row) {
-  if (row.check.mode == "none") return "no data";
-  if (row.check.mode == "off") return "off";
-  return row.check.messages == 0 ? kDash : fmt::format("{}", row.check.messages);
+  const DataCheck& check = row.check;
+  if (check.mode == "none") return "no data";
+  if (check.mode == "off") return "off";
+  if (check.sent == 0) return kDash;
+  return check.messages == check.sent ? std::to_string(check.messages)
+                                      : fmt::format("{} of {}", check.messages, check.sent);
 }
 
-std::string runsText(const Row& row) {
-  const auto good = std::count_if(row.runs.begin(), row.runs.end(), [](const Run& run) {
-    return run.outcome.kind == OutcomeKind::kOk;
-  });
-  return fmt::format("{}/{}", good, row.runs.size());
-}
-
-bool isStream(const Row& row) {
-  return row.sample == "block";
-}
-
-/// Half of a sample that is a round trip; the whole of one that is an operation.
-std::optional<double> latencyOf(const Row& row, std::optional<double> sample) {
-  if (!sample) return {};
-  return row.sample == "round trip" ? *sample / 2 : *sample;
-}
-
-std::optional<double> valueOf(const std::optional<Level>& level) {
-  return level ? std::optional(level->value) : std::nullopt;
+std::string runsText(const Row& row, std::size_t rounds) {
+  return fmt::format("{}/{}", okRuns(row), rounds);
 }
 
 std::vector<Column> latencyColumns() {
@@ -109,22 +116,22 @@ std::vector<Column> latencyColumns() {
           {"runs", true, 10},         {"checked", true, 4},    {"outcome", false, 0}};
 }
 
-std::vector<Cell> latencyCells(const Row& row, const std::string& base) {
-  const Headline& head = row.headline;
-  const bool whole = row.sample != "round trip";
+std::vector<Cell> latencyCells(const Row& row, const Context& context) {
+  const Headline head = shownHeadline(row);
+  const bool whole = !isRoundTrip(row);
   return {{formatSize(row.bytes)},
-          {row.label},
-          {whole ? row.operation + " (full)" : row.operation},
-          {row.path},
-          {row.drive},
+          {oneLine(row.label)},
+          {oneLine(whole ? row.operation + " (full)" : row.operation)},
+          {oneLine(row.path)},
+          {oneLine(row.drive)},
           {micro(latencyOf(row, valueOf(head.p50Ns)))},
           {micro(latencyOf(row, head.p99Ns))},
           {micro(latencyOf(row, head.p999Ns))},
           {micro(latencyOf(row, head.maxNs))},
           {whole ? kDash : micro(valueOf(head.p50Ns))},
-          {ratioText(row, base)},
+          {ratioText(row, context.base)},
           {percent(head.harnessShare)},
-          {runsText(row)},
+          {runsText(row, context.rounds)},
           {checkedText(row)},
           outcomeCell(row)};
 }
@@ -138,89 +145,126 @@ std::vector<Column> rateColumns() {
           {"outcome", false, 0}};
 }
 
-std::string giga(double perSecond, double factor) {
-  return fmt::format("{:.4f}", perSecond * factor / 1e9);
-}
-
-std::vector<Cell> rateCells(const Row& row, const std::string& base) {
-  const auto& level = row.headline.bytesPerSecond;
+std::vector<Cell> rateCells(const Row& row, const Context& context) {
+  const Headline head = shownHeadline(row);
+  const auto& level = head.bytesPerSecond;
   std::string interval = kDash;
   if (level && level->interval) {
     interval =
-        fmt::format("{:.3f} .. {:.3f}", level->interval->low / 1e9, level->interval->high / 1e9);
+        fmt::format("{} .. {}", giga(level->interval->low, 1), giga(level->interval->high, 1));
   }
-  return {
-      {formatSize(row.bytes)},
-      {row.label},
-      {row.operation},
-      {row.path},
-      {row.drive},
-      {std::to_string(row.window)},
-      {std::to_string(row.batch)},
-      {level ? giga(level->value, 1) : kDash},
-      {interval},
-      {level ? giga(level->value, 8) : kDash},
-      {row.headline.messagesPerSecond ? formatMessageRate(*row.headline.messagesPerSecond) : kDash},
-      {ratioText(row, base)},
-      {percent(row.headline.harnessShare)},
-      {runsText(row)},
-      {checkedText(row)},
-      outcomeCell(row)};
+  return {{formatSize(row.bytes)},
+          {oneLine(row.label)},
+          {oneLine(row.operation)},
+          {oneLine(row.path)},
+          {oneLine(row.drive)},
+          {std::to_string(row.window)},
+          {std::to_string(row.batch)},
+          {level ? giga(level->value, 1) : kDash},
+          {interval},
+          {level ? giga(level->value, 8) : kDash},
+          {head.messagesPerSecond ? formatMessageRate(*head.messagesPerSecond) : kDash},
+          {ratioText(row, context.base)},
+          {percent(head.harnessShare)},
+          {runsText(row, context.rounds)},
+          {checkedText(row)},
+          outcomeCell(row)};
 }
 
+/// Rows with one title stand in one table: what differs here is never compared in a column.
 std::string titleOf(const Row& row) {
-  std::string title;
-  if (isStream(row)) {
-    title = row.direction == "bi"
-                ? "stream, both ways at once: rates are the sum of both directions"
-                : "stream, one way: the clock stops when the receiver has everything";
+  std::string title = row.pattern;
+  if (!isStream(row)) {
+    title += ": latency is half the round trip";
+  } else if (row.direction == "bi") {
+    title += ", both ways at once: rates are the sum of both directions";
   } else {
-    title = "ping-pong: latency is half the round trip";
+    title += ", one way: the clock stops when the receiver has everything";
   }
-  return row.memory == "host" ? title + " (host memory)"
-                              : fmt::format("{} ({})", title, row.memory);
+  title += fmt::format(" ({}{})", row.memory == "host" ? "host memory" : row.memory,
+                       row.drive == "host" ? "" : ", " + row.drive + " drive");
+  return oneLine(title);
+}
+
+auto comparable(const Row& row) {
+  return std::tuple(row.bytes, row.window, row.batch);
+}
+
+Table tableOf(std::vector<const Row*> rows, const Context& context) {
+  // Rows of several documents follow each other; in a table, what is compared stands together.
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row* a, const Row* b) { return comparable(*a) < comparable(*b); });
+  const bool stream = isStream(*rows.front());
+  Table table{titleOf(*rows.front()), stream ? rateColumns() : latencyColumns(), {}};
+  const bool grouped = std::adjacent_find(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
+                         return comparable(*a) == comparable(*b);
+                       }) != rows.end();
+  const Row* before = rows.front();
+  for (const Row* row : rows) {
+    if (grouped && comparable(*before) != comparable(*row)) table.rows.emplace_back();
+    before = row;
+    table.rows.push_back(stream ? rateCells(*row, context) : latencyCells(*row, context));
+  }
+  return table;
+}
+
+/// Any of the rows has it.
+template <class Has>
+bool occurs(const Document& document, Has has) {
+  return std::any_of(document.rows.begin(), document.rows.end(), has);
+}
+
+bool hasDash(const Row& row) {
+  const Headline& head = row.headline;
+  if (!isOk(row)) return true;
+  if (isStream(row)) return !head.bytesPerSecond || !head.bytesPerSecond->interval;
+  return !head.p50Ns || !head.p99Ns || !head.p999Ns || !isRoundTrip(row);
 }
 
 }  // namespace
 
 std::vector<Table> tablesOf(const Document& document) {
-  std::vector<Table> tables;
+  Context context{document.base};
+  std::vector<std::vector<const Row*>> parts;
   std::unordered_map<std::string, std::size_t> places;
-  std::vector<std::uint64_t> lastSize;
   for (const Row& row : document.rows) {
-    const auto [place, fresh] = places.emplace(titleOf(row), tables.size());
-    if (fresh) {
-      tables.push_back({titleOf(row), isStream(row) ? rateColumns() : latencyColumns(), {}});
-      lastSize.push_back(row.bytes);
-    }
-    Table& table = tables[place->second];
-    if (lastSize[place->second] != row.bytes) table.rows.emplace_back();
-    lastSize[place->second] = row.bytes;
-    table.rows.push_back(isStream(row) ? rateCells(row, document.base)
-                                       : latencyCells(row, document.base));
+    context.rounds = std::max(context.rounds, row.runs.size());
+    const auto [place, fresh] = places.emplace(titleOf(row), parts.size());
+    if (fresh) parts.emplace_back();
+    parts[place->second].push_back(&row);
   }
+  std::vector<Table> tables;
+  for (auto& rows : parts) tables.push_back(tableOf(std::move(rows), context));
   return tables;
 }
 
 std::vector<std::string> legendOf(const Document& document) {
-  std::vector<std::string> legend = {
-      "vs base: this row over the base's, of p50 latency (less is better) or of rate (more is "
-      "better); [95 % interval over runs]",
+  std::vector<std::string> legend;
+  const auto say = [&](bool needed, std::string text) {
+    if (needed) legend.push_back(std::move(text));
+  };
+  say(occurs(document, [](const Row& row) { return row.sample == "full operation"; }),
+      "(full): the time of the whole operation, there and back; not halved");
+  say(occurs(document, [](const Row& row) { return row.headline.ratio.has_value(); }),
+      fmt::format("vs base: this row over the base's ({}), of p50 latency (less is better) or of "
+                  "rate (more is better); [95 % interval over runs]",
+                  oneLine(document.base)));
+  say(occurs(document, [](const Row& row) { return row.headline.harnessShare.has_value(); }),
       "harness: what the null transport takes in the same pattern, over what this row takes; it is "
-      "contained in the row",
-      "checked: messages compared byte by byte with what was sent; GB/s is 10^9 bytes a second, "
-      "Gb/s 10^9 bits",
-      "-: not measured, or too few samples to say (p99 needs 368, p99.9 needs 3688)"};
-  const auto& rows = document.rows;
+      "contained in the row");
+  say(occurs(document, [](const Row& row) { return row.check.sent != 0; }),
+      "checked: messages compared byte by byte with what was sent");
+  say(occurs(document, isStream),
+      "GB/s is 10^9 bytes a second, Gb/s 10^9 bits; KiB and MiB are powers of 1024");
+  say(occurs(document, hasDash),
+      "-: not measured, or too few samples to say (p99 needs 368, p99.9 needs 3688)");
   for (const MarkText& known : kMarks) {
-    const bool occurs = std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
-      return std::find(row.marks.begin(), row.marks.end(), known.mark) != row.marks.end();
-    });
-    if (occurs) legend.push_back(fmt::format("{}: {}", known.mark, known.text));
-  }
-  if (std::any_of(rows.begin(), rows.end(),
-                  [](const Row& row) { return row.sample == "full operation"; })) {
-    legend.emplace_back("(full): the time of the whole operation, not of one way");
+    say(occurs(document,
+               [&](const Row& row) {
+                 return std::find(row.marks.begin(), row.marks.end(), known.mark) !=
+                        row.marks.end();
+               }),
+        fmt::format("{}: {}", known.mark, known.text));
   }
   return legend;
 }
