@@ -329,7 +329,8 @@ Status uniqueIds(const Document& document) {
 
 json::value toJson(const Document& document) {
   json::object object{{kVersionKey, kSchemaVersion}};
-  for (auto& member : write(document).get_object()) {
+  json::value fields = write(document);
+  for (auto& member : fields.get_object()) {
     object.emplace(member.key(), std::move(member.value()));
   }
   return object;

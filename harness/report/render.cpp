@@ -112,7 +112,8 @@ std::string renderJson(const Document& document) {
   Document header = document;
   header.rows.clear();
   std::string text = "{";
-  for (const auto& member : toJson(header).get_object()) {
+  const boost::json::value members = toJson(header);
+  for (const auto& member : members.get_object()) {
     text += fmt::format("{}\n  \"{}\": ", text == "{" ? "" : ",", std::string_view(member.key()));
     if (member.key() != "rows") {
       text += writeJson(member.value());

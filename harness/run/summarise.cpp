@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <cmath>
 #include <unordered_map>
 
 #include "harness/measure/statistics.h"
@@ -15,148 +16,240 @@ namespace {
 using report::OutcomeKind;
 using report::Row;
 using report::Run;
+using Runs = std::vector<const Run*>;
+
+/// Stopped by the user, not by a fault: what the other rounds found stands.
+bool wasStopped(const Run& run) {
+  const auto& errors = run.outcome.errors;
+  return !errors.empty() && errors.front().side == "conductor" &&
+         errors.front().error.code == ErrorCode::kCancelled;
+}
+
+/// The runs that a row is judged by.
+Runs countedRuns(const Row& row) {
+  Runs runs;
+  for (const Run& run : row.runs) {
+    if (!wasStopped(run)) runs.push_back(&run);
+  }
+  return runs;
+}
+
+report::Outcome outcomeWithoutRuns(const Row& row, const std::string& status) {
+  if (!row.runs.empty()) return {OutcomeKind::kSkipped, "interrupted by the user", {}};
+  if (row.outcome.kind == OutcomeKind::kSkipped) return row.outcome;  // known before the run
+  if (status == "complete") return {OutcomeKind::kFailed, "did not run", {}};
+  return {OutcomeKind::kSkipped, "did not run: " + status, {}};
+}
 
 /// A row is as good as the worst of its runs.
-void judge(Row& row) {
-  if (row.runs.empty()) {
-    if (row.outcome.kind == OutcomeKind::kOk) {
-      row.outcome = {OutcomeKind::kFailed, "did not run", {}};
-    }
+report::Outcome outcomeOf(const Row& row, const Runs& runs, const std::string& status) {
+  if (runs.empty()) return outcomeWithoutRuns(row, status);
+  const Run& worst = **std::max_element(runs.begin(), runs.end(), [](const Run* a, const Run* b) {
+    return a->outcome.kind < b->outcome.kind;
+  });
+  report::Outcome outcome = worst.outcome;
+  if (outcome.kind != OutcomeKind::kOk && row.runs.size() > 1) {
+    outcome.reason = fmt::format("round {}: {}", worst.round + 1, outcome.reason);
+  }
+  return outcome;
+}
+
+report::DataCheck checkOf(const Row& row) {
+  report::DataCheck check;
+  if (!row.runs.empty()) check.mode = row.runs.front().check.mode;
+  for (const Run& run : row.runs) {
+    check.messages += run.check.messages;
+    check.bytes += run.check.bytes;
+    check.sent += run.check.sent;
+  }
+  return check;
+}
+
+// --- figures of good rows ------------------------------------------------------------------------
+
+/// All runs have latencies, or all have rates.
+template <class Summary>
+bool allHave(const Runs& runs, std::optional<Summary> Run::*part) {
+  return !runs.empty() && std::all_of(runs.begin(), runs.end(),
+                                      [&](const Run* run) { return (run->*part).has_value(); });
+}
+
+RunBlocks blocksOf(const LatencySummary& latency) {
+  return latency.blockMedians.empty() ? RunBlocks{latency.p50} : latency.blockMedians;
+}
+
+/// The level of a stream is all bytes over all time, stalls included, which can lie below the
+/// median of its blocks; the blocks give the spread around it.
+RunBlocks blocksOf(const RateSummary& rate) {
+  const double middle = rate.blockRates.empty() ? 0 : median(rate.blockRates);
+  if (!(middle > 0)) return {rate.bytesPerSecond};
+  RunBlocks blocks = rate.blockRates;
+  for (double& block : blocks) block *= rate.bytesPerSecond / middle;
+  return blocks;
+}
+
+template <class Summary>
+std::vector<RunBlocks> blocksOf(const Runs& runs, std::optional<Summary> Run::*part) {
+  std::vector<RunBlocks> all;
+  for (const Run* run : runs) all.push_back(blocksOf(*(run->*part)));
+  return all;
+}
+
+/// Empty for a row without figures.
+std::vector<RunBlocks> blocksOf(const Row& row) {
+  const Runs runs = countedRuns(row);
+  if (allHave(runs, &Run::latency)) return blocksOf(runs, &Run::latency);
+  if (allHave(runs, &Run::rate)) return blocksOf(runs, &Run::rate);
+  return {};
+}
+
+/// Median over the runs; absent unless every run has the value.
+template <class Pick>
+std::optional<double> medianOver(const Runs& runs, Pick pick) {
+  std::vector<double> values;
+  for (const Run* run : runs) {
+    const std::optional<double> value = pick(*run);
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return median(values);
+}
+
+/// One run has no spread between runs; the interval of its own blocks is all that is known.
+report::Level levelOver(const Runs& runs, const std::vector<RunBlocks>& blocks,
+                        const std::optional<Interval>& ownInterval) {
+  const Ratio level = levelOf(blocks);
+  return {level.value, runs.size() == 1 ? ownInterval : level.interval};
+}
+
+void fillLatency(report::Headline& head, const Runs& runs) {
+  head.p50Ns = levelOver(runs, blocksOf(runs, &Run::latency), runs.front()->latency->p50Interval);
+  head.p90Ns = medianOver(runs, [](const Run& run) { return run.latency->p90; });
+  head.p99Ns = medianOver(runs, [](const Run& run) { return run.latency->p99; });
+  head.p999Ns = medianOver(runs, [](const Run& run) { return run.latency->p999; });
+  for (const Run* run : runs) {
+    head.minNs = std::min(head.minNs.value_or(run->latency->min), run->latency->min);
+    head.maxNs = std::max(head.maxNs.value_or(run->latency->max), run->latency->max);
+  }
+}
+
+/// The interval of the block median, moved to the level of all bytes over all time.
+std::optional<Interval> ownInterval(const RateSummary& rate) {
+  if (!rate.p50Interval || !(rate.p50Block > 0)) return {};
+  const double factor = rate.bytesPerSecond / rate.p50Block;
+  return Interval{rate.p50Interval->low * factor, rate.p50Interval->high * factor,
+                  rate.p50Interval->confidence};
+}
+
+void fillRate(report::Headline& head, const Runs& runs) {
+  head.bytesPerSecond =
+      levelOver(runs, blocksOf(runs, &Run::rate), ownInterval(*runs.front()->rate));
+  head.messagesPerSecond =
+      medianOver(runs, [](const Run& run) { return std::optional(run.rate->messagesPerSecond); });
+}
+
+void fillHarnessShare(report::Headline& head, const report::Overhead& overhead) {
+  if (head.p50Ns && overhead.nullPingPong && head.p50Ns->value > 0) {
+    head.harnessShare = overhead.nullPingPong->p50 / head.p50Ns->value;
+  }
+  if (head.messagesPerSecond && overhead.nullStreamNs) {
+    head.harnessShare = *overhead.nullStreamNs * *head.messagesPerSecond / 1e9;
+  }
+}
+
+// --- marks ---------------------------------------------------------------------------------------
+
+/// The marks that are made here, and made anew; others have been put on a row by somebody else.
+constexpr std::array<std::string_view, 11> kMarks = {
+    "not_steady",       "no_warmup",     "drift",         "two_modes",
+    "imprecise",        "sampled_check", "unchecked",     "partly_checked",
+    "below_resolution", "host_limited",  "rounds_missing"};
+
+void forgetMarks(Row& row) {
+  std::erase_if(row.marks, [](const std::string& mark) {
+    return std::find(kMarks.begin(), kMarks.end(), mark) != kMarks.end();
+  });
+}
+
+void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
+  const auto add = [&](bool holds, std::string_view word) {
+    if (!holds || std::find(row.marks.begin(), row.marks.end(), word) != row.marks.end()) return;
+    row.marks.emplace_back(word);
+  };
+  for (const Run* run : runs) {
+    add(!run->steady, run->warmupMessages == 0 ? "no_warmup" : "not_steady");
+    add((run->latency && run->latency->drift) || (run->rate && run->rate->drift), "drift");
+    add(run->latency && run->latency->modes, "two_modes");
+    add(run->stopReason == "max_time" || run->stopReason == "noise_floor", "imprecise");
+  }
+  const report::DataCheck& check = row.check;
+  add(check.mode == "sample", "sampled_check");
+  add(check.mode == "off", "unchecked");
+  add(check.mode == "all" && check.messages < check.sent, "partly_checked");
+  add(runs.size() < row.runs.size(), "rounds_missing");
+  // A transport that moves no data is the measure of the other rows and not measured by itself.
+  if (check.mode == "none") return;
+  const report::Headline& head = row.headline;
+  const auto& null = overhead.nullPingPong;
+  add(head.p50Ns && head.p50Ns->value < 10 * overhead.clockGranularityNs, "below_resolution");
+  add(null && null->p999 && head.p999Ns && *null->p999 >= *head.p999Ns / 2, "host_limited");
+}
+
+void summariseRow(Row& row, const report::Document& document) {
+  const Runs runs = countedRuns(row);
+  row.outcome = outcomeOf(row, runs, document.status);
+  row.check = checkOf(row);
+  row.headline = {};
+  forgetMarks(row);
+  if (row.outcome.kind != OutcomeKind::kOk) return;
+  if (allHave(runs, &Run::latency)) {
+    fillLatency(row.headline, runs);
+  } else if (allHave(runs, &Run::rate)) {
+    fillRate(row.headline, runs);
+  } else {
+    row.outcome = {OutcomeKind::kFailed, "a run ended well and measured nothing", {}};
     return;
   }
-  const auto worst =
-      std::max_element(row.runs.begin(), row.runs.end(),
-                       [](const Run& a, const Run& b) { return a.outcome.kind < b.outcome.kind; });
-  row.outcome = worst->outcome;
-  if (worst->outcome.kind != OutcomeKind::kOk && row.runs.size() > 1) {
-    row.outcome.reason = fmt::format("round {}: {}", worst->round + 1, worst->outcome.reason);
-  }
+  fillHarnessShare(row.headline, document.overhead);
+  mark(row, runs, document.overhead);
 }
 
-void addChecks(Row& row) {
-  row.check = {};
-  if (!row.runs.empty()) row.check.mode = row.runs.front().check.mode;
-  for (const Run& run : row.runs) {
-    row.check.messages += run.check.messages;
-    row.check.bytes += run.check.bytes;
-    row.check.sent += run.check.sent;
-  }
+// --- ratios --------------------------------------------------------------------------------------
+
+std::string comparable(const Row& row) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", row.pattern, row.sample == "block",
+                     row.bytes, row.direction, row.window, row.batch, row.memory, row.path,
+                     row.drive);
 }
 
-bool isGood(const Row& row) {
-  return row.outcome.kind == OutcomeKind::kOk && !row.runs.empty();
-}
-
-/// Block medians of latencies or block rates, run by run; empty when a run has neither.
-std::vector<RunBlocks> blocksOf(const Row& row) {
-  std::vector<RunBlocks> all;
-  for (const Run& run : row.runs) {
-    const auto& blocks = run.latency ? run.latency->blockMedians
-                         : run.rate  ? run.rate->blockRates
-                                     : RunBlocks{};
-    if (blocks.empty()) return {};
-    all.push_back(blocks);
+/// Blocks as latencies: a round trip counts half, as in every table, so that a pull and a push can
+/// be compared.
+std::vector<RunBlocks> comparableBlocks(const Row& row) {
+  std::vector<RunBlocks> all = blocksOf(row);
+  if (row.sample != "round trip") return all;
+  for (RunBlocks& blocks : all) {
+    for (double& block : blocks) block /= 2;
   }
   return all;
 }
 
-using Picked = std::function<std::optional<double>(const Run&)>;
-
-/// Median over the runs; absent unless every run has the value.
-std::optional<double> medianOver(const Row& row, const Picked& pick) {
-  std::vector<double> values;
-  for (const Run& run : row.runs) {
-    const auto value = pick(run);
-    if (!value) return {};
-    values.push_back(*value);
-  }
-  if (values.empty()) return {};
-  return median(values);
-}
-
-Picked latency(std::optional<double> LatencySummary::*member) {
-  return [member](const Run& run) {
-    return run.latency ? (*run.latency).*member : std::optional<double>();
-  };
-}
-Picked latency(double LatencySummary::*member) {
-  return [member](const Run& run) {
-    return run.latency ? std::optional((*run.latency).*member) : std::nullopt;
-  };
-}
-Picked rate(double RateSummary::*member) {
-  return [member](const Run& run) {
-    return run.rate ? std::optional((*run.rate).*member) : std::nullopt;
-  };
-}
-
-void fillLatency(Row& row, const std::vector<RunBlocks>& blocks) {
-  report::Headline& head = row.headline;
-  head.p50Ns =
-      report::Level{*medianOver(row, latency(&LatencySummary::p50)), levelOf(blocks).interval};
-  head.p90Ns = medianOver(row, latency(&LatencySummary::p90));
-  head.p99Ns = medianOver(row, latency(&LatencySummary::p99));
-  head.p999Ns = medianOver(row, latency(&LatencySummary::p999));
-  for (const Run& run : row.runs) {
-    head.minNs = std::min(head.minNs.value_or(run.latency->min), run.latency->min);
-    head.maxNs = std::max(head.maxNs.value_or(run.latency->max), run.latency->max);
-  }
-}
-
-void fillRate(Row& row, const std::vector<RunBlocks>& blocks) {
-  row.headline.bytesPerSecond =
-      report::Level{*medianOver(row, rate(&RateSummary::bytesPerSecond)), levelOf(blocks).interval};
-  row.headline.messagesPerSecond = medianOver(row, rate(&RateSummary::messagesPerSecond));
-}
-
-void fillHarnessShare(Row& row, const report::Overhead& overhead) {
-  if (row.headline.p50Ns && overhead.nullPingPong && row.headline.p50Ns->value > 0) {
-    row.headline.harnessShare = overhead.nullPingPong->p50 / row.headline.p50Ns->value;
-  }
-  if (row.headline.messagesPerSecond && overhead.nullStreamNs) {
-    row.headline.harnessShare = *overhead.nullStreamNs * *row.headline.messagesPerSecond / 1e9;
-  }
-}
-
-void mark(Row& row, const report::Overhead& overhead) {
-  const auto add = [&](const char* word) {
-    if (std::find(row.marks.begin(), row.marks.end(), word) == row.marks.end()) {
-      row.marks.emplace_back(word);
-    }
-  };
-  for (const Run& run : row.runs) {
-    if (!run.steady) add(run.warmupMessages == 0 ? "no_warmup" : "not_steady");
-    if ((run.latency && run.latency->drift) || (run.rate && run.rate->drift)) add("drift");
-    if (run.latency && run.latency->modes) add("two_modes");
-    if (run.stopReason == "max_time" || run.stopReason == "noise_floor") add("imprecise");
-  }
-  if (row.check.mode == "sample") add("sampled_check");
-  if (row.check.mode == "off") add("unchecked");
-  const report::Headline& head = row.headline;
-  if (head.p50Ns && head.p50Ns->value < 10 * overhead.clockGranularityNs) add("below_resolution");
-  const bool reference = row.check.mode == "none";
-  if (!reference && head.p999Ns && overhead.nullPingPong && overhead.nullPingPong->p999 &&
-      *overhead.nullPingPong->p999 >= *head.p999Ns / 2) {
-    add("host_limited");
-  }
-}
-
-std::string groupOf(const Row& row) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", row.pattern, row.bytes, row.direction, row.window,
-                     row.batch, row.memory, row.path, row.drive);
+bool finite(const Ratio& ratio) {
+  return std::isfinite(ratio.value) && (!ratio.interval || (std::isfinite(ratio.interval->low) &&
+                                                            std::isfinite(ratio.interval->high)));
 }
 
 void compareWithBase(report::Document& document) {
   std::unordered_map<std::string, std::vector<RunBlocks>> bases;
   for (const Row& row : document.rows) {
-    if (row.label == document.base && isGood(row)) bases.emplace(groupOf(row), blocksOf(row));
+    if (row.label != document.base || row.outcome.kind != OutcomeKind::kOk) continue;
+    bases.emplace(comparable(row), comparableBlocks(row));
   }
   for (Row& row : document.rows) {
-    if (!isGood(row) || row.label == document.base) continue;
-    const auto base = bases.find(groupOf(row));
-    const std::vector<RunBlocks> blocks = blocksOf(row);
-    if (base == bases.end() || base->second.empty() || blocks.empty()) continue;
-    const Ratio ratio = ratioOf(blocks, base->second);
+    if (row.label == document.base || row.outcome.kind != OutcomeKind::kOk) continue;
+    const auto base = bases.find(comparable(row));
+    if (base == bases.end()) continue;
+    const Ratio ratio = ratioOf(comparableBlocks(row), base->second);
+    if (!finite(ratio)) continue;
     row.headline.ratio = {document.base, {ratio.value, ratio.interval}};
   }
 }
@@ -164,25 +257,7 @@ void compareWithBase(report::Document& document) {
 }  // namespace
 
 void summarise(report::Document& document) {
-  for (Row& row : document.rows) {
-    judge(row);
-    addChecks(row);
-    row.headline = {};
-    row.marks.clear();
-    if (!isGood(row)) continue;
-    const std::vector<RunBlocks> blocks = blocksOf(row);
-    if (blocks.empty()) {
-      row.outcome = {OutcomeKind::kFailed, "a run has no samples", {}};
-      continue;
-    }
-    if (row.runs.front().latency) {
-      fillLatency(row, blocks);
-    } else {
-      fillRate(row, blocks);
-    }
-    fillHarnessShare(row, document.overhead);
-    mark(row, document.overhead);
-  }
+  for (Row& row : document.rows) summariseRow(row, document);
   compareWithBase(document);
 }
 
