@@ -11,7 +11,7 @@ namespace {
 
 std::string nameOf(Ticket ticket) {
   if ((ticket & kSyncBit) == 0) return fmt::format("message {}", ticket);
-  constexpr const char* kNames[] = {"'ready'", "'closing'", "'done'", "?"};
+  constexpr const char* kNames[] = {"'ready'", "'closing'", "'done'", "'go'"};
   return fmt::format("sync message {} of block {}", kNames[ticket & 3u], (ticket & ~kSyncBit) >> 2);
 }
 

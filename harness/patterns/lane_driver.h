@@ -17,6 +17,7 @@ enum class Sync : std::uint32_t {
   kReady = 0,    ///< responder: my slots are prepared, my receives are posted
   kClosing = 1,  ///< responder: everything has arrived
   kDone = 2,     ///< initiator: I have fetched everything (pull only)
+  kGo = 3,       ///< initiator: the clock runs, send (both ways at once only)
 };
 inline constexpr Ticket kSyncBit = 0x8000'0000u;
 constexpr Ticket syncTicket(Sync what, std::uint32_t sequence) noexcept {

@@ -93,13 +93,14 @@ class Flow {
   std::vector<Message> batch_;
 };
 
-/// The receives of a two-sided lane are matched in order, so the one for the closing message can
-/// be posted only after those for all data.
-class ClosingMessage {
+/// A sync message that comes at some time during the block, or is not due at all.
+class Awaited {
  public:
-  ClosingMessage(LaneDriver& driver, const Block& block, bool due)
-      : driver_(driver), ticket_(syncTicket(Sync::kClosing, block.sequence)), here_(!due) {}
+  Awaited(LaneDriver& driver, Ticket ticket, bool due)
+      : driver_(driver), ticket_(ticket), here_(!due) {}
 
+  /// The receives of a two-sided lane are matched in order, so the one for the closing message can
+  /// be posted only after those for all data.
   template <class OnArrived>
   [[nodiscard]] bool expectAfter(const Flow& flow, OnArrived&& arrived) noexcept {
     if (here_ || posted_ || !flow.allExpected()) return true;
@@ -141,7 +142,7 @@ Result<Ticks> Stream::initiate(const Stage& stage, const Block& block, std::span
   LaneDriver driver(stage, block);
   const bool closingDue = !pulls(block) || bothWays(block);
   Flow flow(driver, stage.lane, block, !pulls(block), pulls(block) || bothWays(block));
-  ClosingMessage closing(driver, block, closingDue);
+  Awaited closing(driver, syncTicket(Sync::kClosing, block.sequence), closingDue);
 
   if (!driver.expectSync(Sync::kReady)) return driver.error(0);
   if (!pulls(block)) flow.offerReceives();
@@ -151,6 +152,7 @@ Result<Ticks> Stream::initiate(const Stage& stage, const Block& block, std::span
     return (ticket & kSyncBit) != 0 ? closing.take(ticket) : flow.take(ticket);
   };
   const Ticks start = stage.clock.now();
+  if (bothWays(block) && !driver.sendSync(Sync::kGo, arrived)) return driver.error(0);
   while (!closing.here() || !flow.allArrived() || !flow.allSubmitted()) {
     flow.offerReceives();
     if (!closing.expectAfter(flow, arrived)) return driver.error(flow.done());
@@ -168,28 +170,28 @@ Status Stream::respond(const Stage& stage, const Block& block) const {
   LaneDriver driver(stage, block);
   Flow flow(driver, stage.lane, block, !pulls(block) && bothWays(block),
             !pulls(block) || bothWays(block));
-  // In a pull the initiator says when it has fetched everything; this side must keep going until
-  // then.
-  const Ticket done = syncTicket(Sync::kDone, block.sequence);
-  bool doneHere = !pulls(block);
+  // In a pull the initiator says when it has fetched everything: this side must keep going until
+  // then. Both ways at once, it says when its clock runs: what is sent before would not be timed.
+  Awaited done(driver, syncTicket(Sync::kDone, block.sequence), pulls(block));
+  Awaited go(driver, syncTicket(Sync::kGo, block.sequence), bothWays(block));
   const auto arrived = [&](Ticket ticket) {
     if ((ticket & kSyncBit) == 0) return flow.take(ticket);
-    if (ticket != done || doneHere) return false;
-    return doneHere = true;
+    return go.take(ticket) || done.take(ticket);
   };
 
-  if (pulls(block) && !driver.expectSync(Sync::kDone)) return driver.error(0);
+  if (!go.here() && !driver.expectSync(Sync::kGo)) return driver.error(0);
+  if (!done.here() && !driver.expectSync(Sync::kDone, arrived)) return driver.error(0);
   if (!pulls(block)) flow.offerReceives();
   if (!driver.sendSync(Sync::kReady, arrived)) return driver.error(0);
   while (!flow.allArrived() || !flow.allSubmitted()) {
-    flow.offerReceives();
-    flow.offerSends();
+    if (!pulls(block) || go.here()) flow.offerReceives();
+    if (go.here()) flow.offerSends();
     if (!driver.pump(arrived)) return driver.error(flow.done());
   }
   if ((!pulls(block) || bothWays(block)) && !driver.sendSync(Sync::kClosing, arrived)) {
     return driver.error(flow.done());
   }
-  while (!doneHere) {
+  while (!done.here()) {
     if (!driver.pump(arrived)) return driver.error(flow.done());
   }
   return driver.drain() ? Status(Done{}) : driver.error(flow.done());

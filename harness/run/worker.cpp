@@ -60,6 +60,8 @@ class Worker {
     if (done) return 0;
     Error error = std::move(done).error();
     partial_.check = checkSoFar();
+    // What asked this side to stop must not keep it from saying so.
+    channel_.setStopFlag(nullptr);
     // The channel may be what broke; then the conductor sees the exit status.
     (void)channel_.send(wire::encode({phase_, std::move(error), partial_}), farewell());
     return 1;

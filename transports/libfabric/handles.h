@@ -35,7 +35,7 @@ inline Error fabricError(std::string tried, long code, std::string next = {},
                          ErrorCode kind = ErrorCode::kTransport) {
   return {.code = kind,
           .tried = std::move(tried),
-          .nativeCode = code,
+          .nativeCode = -code,
           .nativeText = fi_strerror(static_cast<int>(-code)),
           .next = std::move(next)};
 }

@@ -35,17 +35,20 @@ LibfabricLane::LibfabricLane(LaneParts parts)
       wantsDataReceives_(parts.op == Op::kWrite &&
                          (parts.objects.info->rx_attr->mode & FI_RX_CQ_DATA) != 0),
       contexts_(contextsFor(*parts.objects.info)),
+      transmitDepth_(parts.objects.info->tx_attr->size),
+      receiveDepth_(parts.objects.info->rx_attr->size),
       sent_(std::max<std::size_t>(1024, parts.objects.info->tx_attr->size)),
       early_(std::max<std::size_t>(4096, 2 * std::size_t{parts.layout.count} + 64)) {
   free_.reserve(contexts_.size());
   for (Context& context : contexts_) free_.push_back(&context);
-  if (wantsDataReceives_)
-    dataReceivesOwed_ = std::min<std::size_t>(parts.objects.info->rx_attr->size, 512);
+  if (wantsDataReceives_) dataReceivesOwed_ = std::min<std::size_t>(receiveDepth_, 512);
 }
 
 LibfabricLane::Context* LibfabricLane::take(Kind kind, Ticket ticket,
                                             std::uint64_t bytes) noexcept {
-  if (free_.empty()) return nullptr;
+  const std::size_t depth = receives(kind) ? receiveDepth_ : transmitDepth_;
+  if (free_.empty() || countOf(kind) >= depth) return nullptr;
+  ++countOf(kind);
   Context* context = free_.back();
   free_.pop_back();
   context->ticket = ticket;

@@ -102,7 +102,14 @@ class LibfabricLane final : public Lane {
   /// True when the operation was started; false for back-pressure, or after noteFailure().
   bool started(ssize_t code, Context* context, const char* what) noexcept;
   Context* take(Kind kind, Ticket ticket, std::uint64_t bytes) noexcept;
-  void give(Context* context) noexcept { free_.push_back(context); }
+  void give(Context* context) noexcept {
+    --countOf(context->kind);
+    free_.push_back(context);
+  }
+  [[nodiscard]] static bool receives(Kind kind) noexcept {
+    return kind == Kind::kReceive || kind == Kind::kData;
+  }
+  std::size_t& countOf(Kind kind) noexcept { return receives(kind) ? receives_ : transmits_; }
   void noteFailure(ssize_t code, const char* what) noexcept;
   void noteCqError() noexcept;
   std::size_t drainPending(std::span<Event> events) noexcept;
@@ -129,6 +136,10 @@ class LibfabricLane final : public Lane {
 
   std::vector<Context> contexts_;
   std::vector<Context*> free_;
+  /// Kept below the depth of each queue by this side: some providers answer a full one with an
+  /// error that is no back-pressure (shm 1.17: FI_ENOMEM).
+  std::size_t transmits_ = 0, receives_ = 0;
+  std::size_t transmitDepth_, receiveDepth_;
   Tickets sent_;               ///< injected: done, not reported yet
   Tickets early_;              ///< arrived before their expect
   std::uint64_t credits_ = 0;  ///< expects of one-sided messages that no arrival has used

@@ -40,12 +40,17 @@ TEST_CASE("one sample has a median and no percentile") {
 }
 
 TEST_CASE("no percentile below its floor") {
-  for (const auto& [n, p90, p99, p999] : {std::tuple{9u, false, false, false},
-                                          {10u, true, false, false},
-                                          {367u, true, false, false},
-                                          {368u, true, true, false},
-                                          {3687u, true, true, false},
-                                          {3688u, true, true, true}}) {
+  struct Expected {
+    std::size_t n;
+    bool p90, p99, p999;
+  };
+  for (const auto& [n, p90, p99, p999] :
+       std::initializer_list<Expected>{{9, false, false, false},
+                                       {10, true, false, false},
+                                       {367, true, false, false},
+                                       {368, true, true, false},
+                                       {3687, true, true, false},
+                                       {3688, true, true, true}}) {
     Recorder recorder;
     recorder.add(repeated(n, 5));
     const auto summary = *recorder.summary(kClock);
