@@ -82,12 +82,18 @@ class LaneDriver {
     const Expect message{syncTicket(what, block_.sequence), block_.layout.syncSlot(), kSyncBytes};
     return post({}, {&message, 1}, arrived);
   }
-  /// expectSync came before.
-  [[nodiscard]] bool awaitSync(Sync what) noexcept {
+  /// expectSync came before. Whatever else arrives meanwhile goes to `arrived`.
+  [[nodiscard]] bool awaitSync(Sync what) noexcept { return awaitSync(what, kNothingDue); }
+  template <class OnArrived>
+  [[nodiscard]] bool awaitSync(Sync what, OnArrived&& arrived) noexcept {
     bool here = false;
     const Ticket due = syncTicket(what, block_.sequence);
+    const auto dueOrOther = [&](Ticket ticket) {
+      if (ticket != due || here) return arrived(ticket);
+      return here = true;
+    };
     while (!here) {
-      if (!pump([&](Ticket ticket) { return !here && (here = ticket == due); })) return false;
+      if (!pump(dueOrOther)) return false;
     }
     return true;
   }

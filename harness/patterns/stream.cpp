@@ -146,11 +146,11 @@ Result<Ticks> Stream::initiate(const Stage& stage, const Block& block, std::span
 
   if (!driver.expectSync(Sync::kReady)) return driver.error(0);
   if (!pulls(block)) flow.offerReceives();
-  if (!driver.awaitSync(Sync::kReady)) return driver.error(0);
-
   const auto arrived = [&](Ticket ticket) {
     return (ticket & kSyncBit) != 0 ? closing.take(ticket) : flow.take(ticket);
   };
+  if (!driver.awaitSync(Sync::kReady, arrived)) return driver.error(0);
+
   const Ticks start = stage.clock.now();
   if (bothWays(block) && !driver.sendSync(Sync::kGo, arrived)) return driver.error(0);
   while (!closing.here() || !flow.allArrived() || !flow.allSubmitted()) {
