@@ -110,7 +110,7 @@ std::string runsText(const Row& row, std::size_t rounds) {
 
 std::vector<Column> latencyColumns() {
   return {{"size", true, 0},          {"transport", false, 0}, {"operation", false, 8},
-          {"path", false, 6},         {"drive", false, 11},    {"p50 us", true, 0},
+          {"path", false, 0},         {"drive", false, 11},    {"p50 us", true, 0},
           {"p99 us", true, 1},        {"p99.9 us", true, 2},   {"max us", true, 7},
           {"round trip us", true, 9}, {"vs base", true, 0},    {"harness", true, 5},
           {"runs", true, 10},         {"checked", true, 4},    {"outcome", false, 0}};
@@ -138,7 +138,7 @@ std::vector<Cell> latencyCells(const Row& row, const Context& context) {
 
 std::vector<Column> rateColumns() {
   return {{"size", true, 0},    {"transport", false, 0}, {"operation", false, 8},
-          {"path", false, 6},   {"drive", false, 11},    {"window", true, 3},
+          {"path", false, 0},   {"drive", false, 11},    {"window", true, 3},
           {"batch", true, 4},   {"GB/s", true, 0},       {"95 % interval", true, 7},
           {"Gb/s", true, 1},    {"messages/s", true, 0}, {"vs base", true, 0},
           {"harness", true, 5}, {"runs", true, 10},      {"checked", true, 2},
