@@ -45,12 +45,18 @@ void addKey(std::string& out, std::string_view key, std::string_view text) {
   out += head + wrapped(text, kTextColumn) + "\n";
 }
 
-void addOption(std::string& out, const Option& option, std::string_view prefix) {
-  std::string facts = typeText(option);
-  if (const std::string accepted = acceptedValues(option);
-      !accepted.empty() && option.type != OptionType::kText) {
-    facts += ": " + accepted;
+/// "size: 64B .. 1MiB", "direct | staged, or a list".
+std::string factsOf(const Option& option) {
+  const std::string accepted = acceptedValues(option);
+  if (option.type == OptionType::kBool || option.type == OptionType::kChoice) {
+    return accepted + (option.list ? ", or a list" : "");
   }
+  const bool hasRange = !accepted.empty() && option.type != OptionType::kText;
+  return hasRange ? fmt::format("{}: {}", typeText(option), accepted) : typeText(option);
+}
+
+void addOption(std::string& out, const Option& option, std::string_view prefix) {
+  std::string facts = factsOf(option);
   if (option.required) {
     facts += "; required";
   } else if (!defaultValues(option).empty()) {

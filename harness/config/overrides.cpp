@@ -159,7 +159,7 @@ Result<Node*> Setter::stepIntoList(Node& at, std::size_t depth) {
 
 Result<Node*> Setter::stepIntoScalar(Node& at, std::size_t depth) {
   // "- tcp" means "- tcp: {}".
-  if (isEntry(depth) && !at.isNull()) {
+  if (isEntry(depth) && (!at.isNull() || at.text == path_[depth])) {
     Member member{std::move(at.text), at.mark, {}};
     member.value.kind = Node::Kind::kMap;
     member.value.mark = at.mark;

@@ -192,7 +192,8 @@ Status ConfigReader::checkList(const Node& node, std::string_view key) {
 
 Result<Entry> ConfigReader::readEntry(const Node& node, const std::vector<Group>& groups,
                                       std::string_view kind) {
-  if (node.isNull()) {
+  // A transport may be named "null"; as an entry, the word can mean nothing else.
+  if (node.isNull() && findGroup(groups, node.text) == nullptr) {
     return errorAt(node.mark.place(), fmt::format("an entry of '{}s' has no value", kind));
   }
   if (node.kind == Node::Kind::kScalar) return named(node.text, node.mark, groups, kind);

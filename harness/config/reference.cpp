@@ -72,8 +72,13 @@ std::string setExample(const Catalogue& catalogue) {
   return "key=value";
 }
 
+/// An entry that is complete without options, for the examples.
 std::string nameOfFirst(const std::vector<Group>& groups) {
-  return groups.empty() ? std::string("NAME") : std::string(groups.front().name);
+  const auto first = std::find_if(groups.begin(), groups.end(), [](const Group& group) {
+    return std::none_of(group.options.begin(), group.options.end(),
+                        [](const Option& option) { return option.required; });
+  });
+  return first == groups.end() ? std::string("NAME") : yamlText(first->name);
 }
 
 std::string example(const Catalogue& catalogue) {

@@ -177,6 +177,8 @@ json::object transportsSchema(const Catalogue& catalogue) {
   json::array words, entries;
   for (const Group& group : catalogue.transports) {
     words.emplace_back(group.name);
+    // Without quotes, an editor takes the word null for no text.
+    if (group.name == "null") words.emplace_back(nullptr);
     entries.push_back(entrySchema(group, mapSchema(group.options, transportKeys(), group.help)));
   }
   entries.insert(entries.begin(), json::object{{"enum", std::move(words)}});

@@ -9,6 +9,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "harness/config/quoted.h"
 #include "harness/config/utf8.h"
 #include "harness/config/yaml_node.h"
 
@@ -82,11 +83,29 @@ class Events {
   fy_event* event_ = nullptr;
 };
 
-std::string textOf(fy_token* token) {
-  if (token == nullptr) return {};
-  std::size_t length = 0;
-  const char* text = fy_token_get_text(token, &length);
-  return text == nullptr ? std::string() : std::string(text, length);
+struct IteratorCloser {
+  void operator()(fy_token_iter* iterator) const { fy_token_iter_destroy(iterator); }
+};
+
+/// Piece by piece: libfyaml's own way to the whole text leaks memory when the text has many pieces
+/// (escapes, lines).
+bool readText(fy_token* token, std::string& text) {
+  if (token == nullptr) return true;
+  const std::unique_ptr<fy_token_iter, IteratorCloser> iterator(fy_token_iter_create(token));
+  if (!iterator) return false;
+  int failed = 0;
+  const fy_iter_chunk* piece = fy_token_iter_chunk_next(iterator.get(), nullptr, &failed);
+  while (piece != nullptr) {
+    text.append(piece->str, piece->len);
+    piece = fy_token_iter_chunk_next(iterator.get(), piece, &failed);
+  }
+  return failed == 0;
+}
+
+/// Of an anchor; without one, or when it cannot be read, empty: an alias to it then finds nothing.
+std::string nameOf(fy_token* anchor) {
+  std::string name;
+  return readText(anchor, name) ? name : std::string();
 }
 
 /// A finished node with its cost: how many nodes it is, and how many levels.
@@ -108,7 +127,8 @@ struct Frame {
 
 class TreeBuilder {
  public:
-  TreeBuilder(const Source& source, Budget& budget) : source_(source), budget_(budget) {}
+  TreeBuilder(std::string_view text, const Source& source, Budget& budget)
+      : text_(text), source_(source), budget_(budget) {}
 
   Status take(fy_event& event);
   Result<Node> finish();
@@ -122,6 +142,8 @@ class TreeBuilder {
  private:
   Status takeDocument();
   Status takeScalar(fy_event& event);
+  [[nodiscard]] Status readValue(fy_event& event, std::string& text) const;
+  [[nodiscard]] std::string_view behindQuote(fy_event& event) const;
   Status takeAlias(fy_event& event);
   Status open(Node::Kind kind, fy_token* anchor);
   Status close();
@@ -134,6 +156,7 @@ class TreeBuilder {
   Status spendOnAliases(std::size_t nodes);
   void advance(fy_event& event);
 
+  std::string_view text_;
   const Source& source_;
   Budget& budget_;
   std::vector<Frame> frames_;
@@ -197,19 +220,43 @@ Status TreeBuilder::takeScalar(fy_event& event) {
   if (Status ok = checkNode(event.scalar.tag); !ok) return ok;
   Built built;
   built.node.mark = here_;
-  built.node.text = textOf(event.scalar.value);
+  if (Status ok = readValue(event, built.node.text); !ok) return ok;
   built.node.plain =
       event.scalar.value == nullptr || fy_token_scalar_style(event.scalar.value) == FYSS_PLAIN;
   // Escapes in double quotes can make what the file itself may not hold.
   if (const TextFault fault = checkText(built.node.text); !fault.problem.empty()) {
     return fail(here_, fmt::format("the value contains {}", fault.problem));
   }
-  return attach(std::move(built), textOf(event.scalar.anchor));
+  return attach(std::move(built), nameOf(event.scalar.anchor));
+}
+
+/// The text as it stands in the file, from behind the opening quote.
+std::string_view TreeBuilder::behindQuote(fy_event& event) const {
+  const fy_mark* mark = fy_event_start_mark(&event);
+  const bool isInside = mark != nullptr && mark->input_pos <= text_.size();
+  return isInside ? text_.substr(mark->input_pos) : std::string_view();
+}
+
+Status TreeBuilder::readValue(fy_event& event, std::string& text) const {
+  fy_token* token = event.scalar.value;
+  const fy_scalar_style style = token == nullptr ? FYSS_PLAIN : fy_token_scalar_style(token);
+  if (style == FYSS_SINGLE_QUOTED) {
+    std::optional<std::string> value = readSingleQuoted(behindQuote(event));
+    if (!value) return fail(here_, "the value cannot be read");
+    text = std::move(*value);
+    return Done{};
+  }
+  if (style == FYSS_DOUBLE_QUOTED && hasEscapeAndLineEnd(behindQuote(event))) {
+    return fail(here_, "a text in double quotes with '\\' in it must stand on one line",
+                "write \\n for a line end");
+  }
+  if (!readText(token, text)) return fail(here_, "the value cannot be read");
+  return Done{};
 }
 
 Status TreeBuilder::takeAlias(fy_event& event) {
   if (Status ok = checkNode(nullptr); !ok) return ok;
-  const std::string name = textOf(event.alias.anchor);
+  const std::string name = nameOf(event.alias.anchor);
   for (const Frame& frame : frames_) {
     if (frame.anchor == name) return fail(here_, fmt::format("'*{}' contains itself", shown(name)));
   }
@@ -234,7 +281,7 @@ Status TreeBuilder::open(Node::Kind kind, fy_token* anchor) {
   Frame frame;
   frame.built.node.kind = kind;
   frame.built.node.mark = here_;
-  frame.anchor = textOf(anchor);
+  frame.anchor = nameOf(anchor);
   frames_.push_back(std::move(frame));
   return Done{};
 }
@@ -287,7 +334,8 @@ Status TreeBuilder::attachToMap(Frame& frame, Built built) {
 
 Status TreeBuilder::takeKey(Frame& frame, Node key) {
   if (key.kind != Node::Kind::kScalar) return fail(key.mark, "a key must be a plain word");
-  if (key.isNull() || key.text.empty()) return fail(key.mark, "a key is missing before ':'");
+  if (key.text.empty() || (key.plain && key.text == "~"))
+    return fail(key.mark, "a key is missing before ':'");
   frame.pendingMerges = key.plain && key.text == "<<";
   if (!frame.keys.insert(key.text).second) {
     return fail(key.mark, fmt::format("duplicate key '{}'", shown(key.text)));
@@ -341,7 +389,7 @@ Status checkBytes(std::string_view text, const Source& source, Budget& budget) {
 
 Result<Node> parseYaml(std::string_view text, const Source& source, Budget& budget) {
   if (Status ok = checkBytes(text, source, budget); !ok) return ok.error();
-  TreeBuilder builder(source, budget);
+  TreeBuilder builder(text, source, budget);
   Events events(text);
   while (fy_event* event = events.next()) {
     if (Status ok = builder.take(*event); !ok) return ok.error();

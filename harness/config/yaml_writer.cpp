@@ -82,12 +82,12 @@ class Writer {
     line(0, fmt::format("{}:", kTransportsKey));
     for (const TransportConfig& transport : config.transports) {
       const std::size_t before = out_.size();
-      line(2, fmt::format("- {}:", transport.transport));
+      line(2, fmt::format("- {}:", yamlText(transport.transport)));
       const std::size_t body = out_.size();
       transportBody(transport);
       if (out_.size() != body) continue;
       out_.resize(before);
-      line(2, fmt::format("- {}", transport.transport));
+      line(2, fmt::format("- {}", yamlText(transport.transport)));
     }
   }
 
@@ -110,7 +110,7 @@ class Writer {
   void patterns(const RunConfig& config) {
     line(0, fmt::format("{}:", kPatternsKey));
     for (const PatternConfig& pattern : config.patterns) {
-      line(2, fmt::format("- {}:", pattern.pattern));
+      line(2, fmt::format("- {}:", yamlText(pattern.pattern)));
       std::vector<std::string> sizes;
       for (const std::uint64_t size : pattern.sizes) sizes.push_back(sizeLiteral(size));
       line(6, fmt::format("{}: {}", kSizesKey, yamlList(sizes, 8)));

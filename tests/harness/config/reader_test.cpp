@@ -213,6 +213,24 @@ TEST_CASE("top-level keys that begin with x- are a place for anchors") {
   CHECK_CONTAINS(errorWith("stop: {x-a: 1}\n"), "unknown key 'x-a' in 'stop'");
 }
 
+TEST_CASE("the word null may be the name of a transport") {
+  Catalogue known = catalogue();
+  known.transports.push_back({"null", "moves nothing", kWireOptions});
+  for (const char* entry : {"null", "\"null\"", "{null: {port: 3}}", "{\"null\": {}}"}) {
+    INFO(entry);
+    const std::string text =
+        "transports: [" + std::string(entry) + "]\npatterns: [{ping-pong: {sizes: 1}}]\n";
+    const std::vector<std::string> sets{"transports.0.null.port=7"};
+    const Result<RunConfig> config = loadText(known, text, "t.yaml", sets);
+    REQUIRE(config.ok());
+    CHECK(config->transports[0].transport == "null");
+    CHECK(config->transports[0].options.integer("port") == 7);
+    const std::string written = toYaml(known, *config);
+    CHECK_CONTAINS(written, "- \"null\":");
+    CHECK(loadText(known, written, "t.yaml", {}).ok());
+  }
+}
+
 TEST_CASE("long configurations are read") {
   std::string text = "patterns: [{ping-pong: {sizes: 1}}]\ntransports:\n";
   for (int i = 0; i < 10'000; ++i) text += "  - wire: {label: l" + std::to_string(i) + "}\n";

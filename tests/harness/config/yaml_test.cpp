@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/config/yaml_node.h"
 #include "tests/harness/config/test_catalogue.h"
 
 using namespace gdrbench;
@@ -74,9 +75,14 @@ TEST_CASE("aliases cannot unfold without bound") {
 
 TEST_CASE("a text that is too large is refused") {
   CHECK_CONTAINS(errorOf(std::string((4u << 20) + 1, '#')), "too large");
-  std::string many = "x-a: [";
-  for (int i = 0; i < 500'001; ++i) many += "1,";
-  CHECK_CONTAINS(errorOf(many + "]"), "more than 500,000 values");
+  const Source source{std::make_shared<const std::string>("t.yaml")};
+  Budget budget;
+  budget.nodes = 4;  // the map, its key, the list and one entry
+  CHECK(parseYaml("a: [1]\n", source, budget).ok());
+  budget.nodes = 4;
+  const Result<Node> node = parseYaml("a: [1, 2]\n", source, budget);
+  REQUIRE(!node.ok());
+  CHECK_CONTAINS(node.error().what(), "t.yaml:1:8: more than 500,000 values");
 }
 
 TEST_CASE("an alias repeats its anchor's value") {
@@ -115,4 +121,32 @@ TEST_CASE("a merge key brings keys that the map does not have") {
 TEST_CASE("a merged key that is wrong is reported where it stands") {
   CHECK_CONTAINS(errorWith("x-one: &one\n  prot: 1\nstop: {<<: *one}\n"),
                  "t.yaml:4:3: unknown key 'prot' in 'stop'");
+}
+
+TEST_CASE("a text of many pieces is read whole") {
+  std::string quotes, lines;
+  for (int i = 0; i < 100; ++i) {
+    quotes += "''";
+    lines += "  line\n";
+  }
+  CHECK(loadedWith("name: '" + quotes + "'\n").run.text("name") == std::string(100, '\''));
+  CHECK(loadedWith("name: |\n" + lines).run.text("name").size() == 500);
+}
+
+TEST_CASE("quoted texts are folded and unescaped") {
+  const auto nameOf = [](const std::string& text) {
+    return loadedWith("name: " + text + "\n").run.text("name");
+  };
+  CHECK(nameOf("'it''s'") == "it's");
+  CHECK(nameOf("'a''''b'") == "a''b");
+  CHECK(nameOf("''''") == "'");
+  CHECK(nameOf("''").empty());
+  CHECK(nameOf("' a  \n   b\n\n\n  c '") == " a b\n\nc ");
+  CHECK(nameOf("'a\r\n  b\r\n\r\n  c'") == "a b\nc");
+  CHECK(nameOf("'\xc3\xa4''\xe2\x82\xac'  # 'more'") == "\xc3\xa4'\xe2\x82\xac");
+  CHECK(nameOf("\"a\n  b\"") == "a b");
+  CHECK(nameOf("\"\\\"\\\\\\x41\\u20ac\\t\"") == "\"\\A\xe2\x82\xac\t");
+  CHECK_CONTAINS(errorWith("name: \"a\\\\\\\n  b\"\n"),
+                 "t.yaml:3:7: a text in double quotes with '\\' in it must stand on one line");
+  CHECK_CONTAINS(errorWith("name: \"a\\ \n  b\"\n"), "must stand on one line");
 }
