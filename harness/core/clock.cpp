@@ -13,15 +13,20 @@
 namespace gdrbench {
 namespace {
 
+#if defined(__x86_64__)
+
 constexpr int kIntervals = 5;
 constexpr auto kInterval = std::chrono::milliseconds(100);
 constexpr double kMostSpread = 50e-6;
 
-std::uint64_t rawNanoseconds() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
-         static_cast<std::uint64_t>(t.tv_nsec);
+/// The first "flags" line of /proc/cpuinfo, each flag between spaces. Its "cpu MHz" is never used:
+/// it is the momentary clock of a core, not the rate of the counter.
+std::string cpuFlags() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.starts_with("flags")) return line + " ";
+  }
+  return {};
 }
 
 std::string clockSource() {
@@ -34,29 +39,26 @@ std::string clockSource() {
 /// Why the counter cannot be used; empty when it can. kvm-clock is the same counter, scaled by the
 /// host: a guest that runs on it has an invariant counter when its flags say so.
 std::string counterProblem() {
-#if defined(__x86_64__)
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  std::string flags;
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (line.starts_with("flags")) {
-      flags = line + " ";
-      break;
+  const std::string flags = cpuFlags();
+  for (const char* flag : {"constant_tsc", "nonstop_tsc"}) {
+    if (flags.find(fmt::format(" {} ", flag)) == std::string::npos) {
+      return fmt::format("the CPU has no {}", flag);
     }
-  }
-  for (const char* flag : {" constant_tsc ", " nonstop_tsc "}) {
-    if (flags.find(flag) == std::string::npos) return fmt::format("the CPU has no{}", flag);
   }
   const std::string source = clockSource();
   if (source != "tsc" && source != "kvm-clock") {
     return fmt::format("the kernel's clock source is '{}'", source);
   }
   return {};
-#else
-  return "no time-stamp counter on this architecture";
-#endif
 }
 
-#if defined(__x86_64__)
+std::uint64_t rawNanoseconds() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
 struct Instant {
   Ticks ticks;
   std::uint64_t ns;
@@ -79,6 +81,20 @@ Instant instant() {
   }
   return best;
 }
+
+/// Ticks per nanosecond over each interval, sorted.
+std::array<double, kIntervals> counterRates() {
+  std::array<double, kIntervals> rates{};
+  for (double& rate : rates) {
+    const Instant start = instant();
+    std::this_thread::sleep_for(kInterval);
+    const Instant stop = instant();
+    rate = static_cast<double>(stop.ticks - start.ticks) / static_cast<double>(stop.ns - start.ns);
+  }
+  std::sort(rates.begin(), rates.end());
+  return rates;
+}
+
 #endif
 
 }  // namespace
@@ -95,18 +111,11 @@ Clock Clock::tsc(double ticksPerNanosecond) {
 }
 
 Clock Clock::calibrate() {
+#if defined(__x86_64__)
   if (const std::string problem = counterProblem(); !problem.empty()) {
     return {Kind::kMonotonic, 1.0, "CLOCK_MONOTONIC: " + problem};
   }
-#if defined(__x86_64__)
-  std::array<double, kIntervals> rates{};
-  for (double& rate : rates) {
-    const Instant start = instant();
-    std::this_thread::sleep_for(kInterval);
-    const Instant stop = instant();
-    rate = static_cast<double>(stop.ticks - start.ticks) / static_cast<double>(stop.ns - start.ns);
-  }
-  std::sort(rates.begin(), rates.end());
+  const auto rates = counterRates();
   const double middle = rates[kIntervals / 2];
   const double spread = (rates.back() - rates.front()) / middle;
   if (spread > kMostSpread) {
@@ -120,7 +129,7 @@ Clock Clock::calibrate() {
                       "spread {:.2f} ppm",
                       middle, spread * 1e6)};
 #else
-  return monotonic();
+  return {Kind::kMonotonic, 1.0, "CLOCK_MONOTONIC: no time-stamp counter on this architecture"};
 #endif
 }
 

@@ -14,6 +14,8 @@
 #include <set>
 #include <vector>
 
+#include "harness/core/text.h"
+
 namespace gdrbench {
 namespace {
 
@@ -23,7 +25,10 @@ constexpr std::size_t kMostDepth = 64;
 
 // --- writing -------------------------------------------------------------------------------------
 
-void writeString(std::string& out, std::string_view text) {
+void writeString(std::string& out, std::string_view raw) {
+  const bool ascii = std::all_of(raw.begin(), raw.end(), [](char c) { return (c & 0x80) == 0; });
+  const std::string repaired = ascii ? std::string() : asUtf8(raw);
+  const std::string_view text = ascii ? raw : repaired;
   out += '"';
   for (const char c : text) {
     switch (c) {
@@ -210,6 +215,7 @@ struct Builder {
   std::vector<std::size_t> hashes, starts;  ///< of the keys of all open objects
   std::string key, number;                  ///< parts that came so far
   bool equalKeys = false;
+  bool tooLarge = false;  ///< a number beyond a double
 
   bool on_object_begin(Code&) {
     starts.push_back(hashes.size());
@@ -268,6 +274,8 @@ struct Builder {
     // Out of range leaves what Boost made of it: zero or infinity.
     std::from_chars(number.data(), number.data() + number.size(), exact);
     number.clear();
+    tooLarge = !std::isfinite(exact);
+    if (tooLarge) return false;
     stack.push_double(exact);
     return true;
   }
@@ -298,19 +306,6 @@ Error unreadable(std::string_view text, std::string_view source, std::size_t off
               fmt::format("line {}, column {}: {}", line, before.size() - lineStart + 1, what)};
 }
 
-/// A number beyond a double is parsed as infinity.
-bool allFinite(const json::value& value) {
-  if (const double* number = value.if_double(); number != nullptr) return std::isfinite(*number);
-  if (const json::array* array = value.if_array(); array != nullptr) {
-    return std::all_of(array->begin(), array->end(), allFinite);
-  }
-  if (const json::object* object = value.if_object(); object != nullptr) {
-    return std::all_of(object->begin(), object->end(),
-                       [](const auto& pair) { return allFinite(pair.value()); });
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string writeJson(const json::value& value) {
@@ -333,6 +328,9 @@ Result<json::value> parseJson(std::string_view text, std::string_view source) {
   json::basic_parser<Builder> parser(options);
   json::error_code wrong;
   const std::size_t read = parser.write_some(false, text.data(), text.size(), wrong);
+  if (parser.handler().tooLarge) {
+    return unreadable(text, source, read, "a number is beyond what a double can hold");
+  }
   if (wrong) return unreadable(text, source, read, wrong.message());
   if (read < text.size() && text.find_first_not_of(" \t\r\n", read) != std::string_view::npos) {
     return unreadable(text, source, read, "text after the end");
@@ -345,13 +343,7 @@ Result<json::value> parseJson(std::string_view text, std::string_view source) {
     }
   }
 
-  json::value value = parser.handler().stack.release();
-  if (!allFinite(value)) {
-    return Error{.code = ErrorCode::kProtocol,
-                 .tried = fmt::format("read {} as JSON", source),
-                 .nativeText = "a number is beyond what a double can hold"};
-  }
-  return value;
+  return parser.handler().stack.release();
 }
 
 }  // namespace gdrbench

@@ -21,7 +21,7 @@ std::string limit(const Option& option, double value) {
     case OptionType::kDuration:
       return durationLiteral(static_cast<std::int64_t>(value));
     case OptionType::kPercent:
-      return formatNumber(value * 100) + "%";
+      return percentLiteral(value);
     default:
       // Limits of whole numbers are written out: 9007199254740992, not 9e15.
       return value == std::floor(value) && std::abs(value) < 1e16 ? fmt::format("{:.0f}", value)
@@ -114,7 +114,7 @@ std::string literal(const Option& option, const OptionValue& value) {
     case OptionType::kDuration:
       return durationLiteral(std::get<std::int64_t>(value));
     case OptionType::kPercent:
-      return formatNumber(std::get<double>(value) * 100) + "%";
+      return percentLiteral(std::get<double>(value));
     case OptionType::kText:
     case OptionType::kChoice:
       break;

@@ -32,6 +32,23 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Length of the well-formed UTF-8 character that `text` starts with; 0 when there is none. The
+/// bounds of the second byte keep out overlong forms, surrogates and what is above U+10FFFF.
+std::size_t characterLength(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0u) != 0x80u) return 0;
+  }
+  return length;
+}
+
 }  // namespace
 
 std::string_view nearestName(std::string_view word, std::span<const std::string_view> candidates) {
@@ -42,7 +59,9 @@ std::string_view nearestName(std::string_view word, std::span<const std::string_
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = editDistance(word, candidate);
     const std::size_t most = std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
-    if (distance > most || distance >= least) continue;
+    // A word of one letter is at distance 1 from every other: nothing is left of it.
+    const bool allDiffers = distance >= std::max(word.size(), candidate.size());
+    if (distance > most || distance >= least || allDiffers) continue;
     least = distance;
     best = candidate;
   }
@@ -68,6 +87,17 @@ std::string listed(std::span<const std::string> words) {
     text += words[i];
   }
   return text;
+}
+
+std::string asUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = characterLength(text);
+    out += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out;
 }
 
 std::string fileNameOf(std::string_view text) {

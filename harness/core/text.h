@@ -19,6 +19,10 @@ std::string suggestion(std::string_view word, std::span<const std::string_view> 
 /// "a, b and c".
 std::string listed(std::span<const std::string> words);
 
+/// Well-formed UTF-8: each byte that is not part of a character becomes U+FFFD. Texts of libraries
+/// may hold anything; JSON cannot.
+std::string asUtf8(std::string_view text);
+
 /// Lower-case letters, digits, '.', '_' and '-'; everything else becomes '-'. For file names.
 std::string fileNameOf(std::string_view text);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -80,10 +81,45 @@ struct Quantity {
 /// "1 MiB": digits and a point, at most one space, letters.
 Quantity split(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && (isDigit(text[n]) || text[n] == '.' || (n == 0 && text[n] == '-'))) ++n;
+  while (n < text.size() && (isDigit(text[n]) || text[n] == '.')) ++n;
   Quantity parts{text.substr(0, n), text.substr(n)};
-  if (!parts.unit.empty() && parts.unit.front() == ' ') parts.unit.remove_prefix(1);
+  if (parts.unit.size() > 1 && parts.unit.front() == ' ') parts.unit.remove_prefix(1);
   return parts;
+}
+
+/// Digits, optionally followed by a point and digits.
+bool isPlainDecimal(std::string_view text) {
+  if (text.empty() || looksOctal(text) || !isDigit(text.front()) || !isDigit(text.back())) {
+    return false;
+  }
+  return std::count(text.begin(), text.end(), '.') <= 1;
+}
+
+enum class Product { kWhole, kFraction, kTooLarge };
+
+/// number * factor without rounding: a double is off by one from 2^53 on, and would take
+/// 9007199254740993.5 for a whole number.
+Product multiply(std::string_view number, std::uint64_t factor, std::int64_t& product) {
+  const std::size_t point = std::min(number.find('.'), number.size());
+  std::int64_t whole = 0;
+  for (const char digit : number.substr(0, point)) {
+    if (__builtin_mul_overflow(whole, 10, &whole) ||
+        __builtin_add_overflow(whole, digit - '0', &whole)) {
+      return Product::kTooLarge;
+    }
+  }
+  // From the last digit on: what a digit leaves over can not become whole any more.
+  std::uint64_t fraction = 0;
+  for (std::size_t i = number.size(); i-- > point + 1;) {
+    fraction += static_cast<std::uint64_t>(number[i] - '0') * factor;
+    if (fraction % 10 != 0) return Product::kFraction;
+    fraction /= 10;
+  }
+  if (__builtin_mul_overflow(whole, factor, &product) ||
+      __builtin_add_overflow(product, fraction, &product)) {
+    return Product::kTooLarge;
+  }
+  return Product::kWhole;
 }
 
 template <std::size_t N>
@@ -94,16 +130,27 @@ const Unit* find(const std::array<Unit, N>& units, std::string_view name) {
   return nullptr;
 }
 
-/// value in the first unit (largest first) that it reaches; at least four significant digits.
+/// value in the first unit (largest first) that it reaches, with four significant digits. The
+/// bounds lie where rounding carries into a further digit: 999.96 MB/s is 1.000 GB/s.
 template <std::size_t N>
 std::string scaled(double value, const std::array<Unit, N>& units) {
+  if (!std::isfinite(value)) return "?";
   for (const Unit& unit : units) {
-    if (std::abs(value) < unit.factor && &unit != &units.back()) continue;
-    const double shown = value / unit.factor;
-    const int decimals = shown >= 1000 ? 0 : shown >= 100 ? 1 : shown >= 10 ? 2 : 3;
-    return fmt::format("{:.{}f} {}", shown, decimals, unit.name);
+    const double shown = std::abs(value) / unit.factor;
+    if (shown < 0.99995 && &unit != &units.back()) continue;
+    const int decimals = shown >= 999.95 ? 0 : shown >= 99.995 ? 1 : shown >= 9.9995 ? 2 : 3;
+    return fmt::format("{:.{}f} {}", value / unit.factor, decimals, unit.name);
   }
   return "?";
+}
+
+/// Why a size with the unknown unit `parts.unit` is refused, and what may have been meant.
+std::string sizeHint(const Quantity& parts) {
+  const auto prefix = parts.unit.size() == 1 ? std::string_view("kmgt").find(parts.unit.front())
+                                             : std::string_view::npos;
+  if (prefix == std::string_view::npos) return std::string(kSizeHelp);
+  return fmt::format("'{0}' could mean 1000 or 1024: {1}{2}iB or {1}{3}B; {4}", parts.unit,
+                     parts.number, "KMGT"[prefix], "kMGT"[prefix], kSizeHelp);
 }
 
 }  // namespace
@@ -127,21 +174,17 @@ Result<double> parseNumber(std::string_view text) {
 
 Result<std::uint64_t> parseSize(std::string_view text) {
   const Quantity parts = split(text);
-  const auto number = decimal(parts.number);
   const Unit* unit = find(kSizeUnits, parts.unit.empty() ? "B" : parts.unit);
-  if (unit == nullptr && (parts.unit == "k" || parts.unit == "m" || parts.unit == "g")) {
-    return refuse(text, "a size",
-                  fmt::format("'{}' could mean 1000 or 1024: {}", parts.unit, kSizeHelp));
-  }
-  if (!number || unit == nullptr || *number < 0) return refuse(text, "a size", kSizeHelp);
-  const double bytes = *number * unit->factor;
-  if (bytes != std::floor(bytes)) return refuse(text, "a whole number of bytes", kSizeHelp);
-  if (bytes >= 9223372036854775808.0) return refuse(text, "a size below 8 EiB", kSizeHelp);
-  // Whole numbers stay exact beyond 2^53.
-  if (parts.number.find('.') == std::string_view::npos) {
-    const auto whole = parseInteger(parts.number);
-    if (!whole) return refuse(text, "a size", kSizeHelp);
-    return static_cast<std::uint64_t>(*whole) * static_cast<std::uint64_t>(unit->factor);
+  if (!isPlainDecimal(parts.number)) return refuse(text, "a size", kSizeHelp);
+  if (unit == nullptr) return refuse(text, "a size", sizeHint(parts));
+  std::int64_t bytes = 0;
+  switch (multiply(parts.number, static_cast<std::uint64_t>(unit->factor), bytes)) {
+    case Product::kFraction:
+      return refuse(text, "a whole number of bytes", kSizeHelp);
+    case Product::kTooLarge:
+      return refuse(text, "a size below 8 EiB", kSizeHelp);
+    case Product::kWhole:
+      break;
   }
   return static_cast<std::uint64_t>(bytes);
 }
@@ -149,18 +192,33 @@ Result<std::uint64_t> parseSize(std::string_view text) {
 Result<std::int64_t> parseDuration(std::string_view text) {
   if (text == "0") return std::int64_t{0};
   const Quantity parts = split(text);
-  const auto number = decimal(parts.number);
   const Unit* unit = find(kTimeUnits, parts.unit);
-  if (!number || unit == nullptr || *number < 0) return refuse(text, "a duration", kTimeHelp);
-  const double ns = std::round(*number * unit->factor);
-  if (ns >= 9223372036854775808.0) return refuse(text, "a duration below 292 years", kTimeHelp);
-  if (ns == 0 && *number != 0) return refuse(text, "at least a nanosecond", kTimeHelp);
-  return static_cast<std::int64_t>(ns);
+  if (!isPlainDecimal(parts.number)) return refuse(text, "a duration", kTimeHelp);
+  if (unit == nullptr && parts.unit == "m") {
+    return refuse(text, "a duration",
+                  fmt::format("'m' could mean minutes or milliseconds: {0}min or {0}ms; {1}",
+                              parts.number, kTimeHelp));
+  }
+  if (unit == nullptr) return refuse(text, "a duration", kTimeHelp);
+  std::int64_t ns = 0;
+  switch (multiply(parts.number, static_cast<std::uint64_t>(unit->factor), ns)) {
+    case Product::kFraction:
+      return refuse(text, "a whole number of nanoseconds", kTimeHelp);
+    case Product::kTooLarge:
+      return refuse(text, "a duration below 292 years", kTimeHelp);
+    case Product::kWhole:
+      break;
+  }
+  return ns;
 }
 
 Result<double> parsePercent(std::string_view text) {
-  if (!text.empty() && text.back() == '%') {
-    if (const auto value = decimal(text.substr(0, text.size() - 1))) return *value / 100;
+  const std::string_view number = text.substr(0, text.empty() ? 0 : text.size() - 1);
+  const bool negative = number.starts_with('-');
+  if (text.ends_with('%') && isPlainDecimal(number.substr(negative ? 1 : 0))) {
+    // The point is moved in the text: a division by 100 would round a second time, and what
+    // percentLiteral() writes would not read back as the same fraction.
+    if (const auto value = decimal(std::string(number) + "e-2")) return *value;
   }
   return refuse(text, "a percentage", "write a number with %, such as 1%");
 }
@@ -202,6 +260,23 @@ std::string durationLiteral(std::int64_t nanoseconds) {
     }
   }
   return "0s";
+}
+
+std::string percentLiteral(double fraction) {
+  if (!std::isfinite(fraction)) return "?";
+  // The shortest digits, "-1.25e-02", with the point moved by two places.
+  std::array<char, 32> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(),
+                                          std::abs(fraction), std::chars_format::scientific);
+  const std::string text(buffer.data(), end);
+  const std::size_t e = text.find('e');
+  std::string digits = text.substr(0, 1) + (e > 1 ? text.substr(2, e - 2) : "");
+  const int point = 1 + 2 + (digits == "0" ? -2 : std::stoi(text.substr(e + 1)));
+  if (point <= 0) digits.insert(0, static_cast<std::size_t>(1 - point), '0');
+  const auto whole = static_cast<std::size_t>(std::max(1, point));
+  if (digits.size() < whole) digits.append(whole - digits.size(), '0');
+  if (digits.size() > whole) digits.insert(whole, 1, '.');
+  return fmt::format("{}{}%", fraction < 0 ? "-" : "", digits);
 }
 
 std::string formatByteRate(double bytesPerSecond) {

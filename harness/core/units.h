@@ -23,7 +23,7 @@ Result<double> parseNumber(std::string_view text);
 /// A byte count: "64", "64KiB", "1 MiB", "2.5M" (only when it comes out as whole bytes).
 Result<std::uint64_t> parseSize(std::string_view text);
 
-/// Nanoseconds: "500ms", "0.5s", "1h", "0".
+/// Nanoseconds: "500ms", "0.5s", "1h", "0" (only when it comes out as whole nanoseconds).
 Result<std::int64_t> parseDuration(std::string_view text);
 
 /// A fraction from a percentage: "1%" is 0.01. The sign is required.
@@ -36,19 +36,22 @@ std::string formatSize(std::uint64_t bytes);
 /// "64KiB": like formatSize but readable by parseSize as one YAML scalar.
 std::string sizeLiteral(std::uint64_t bytes);
 
-/// "1.234 us": three significant decimals in the unit that fits. Input in nanoseconds.
+/// "1.234 us": four significant digits in the unit that fits. Input in nanoseconds.
 std::string formatDuration(double nanoseconds);
 
 /// "500ms": exact, readable by parseDuration.
 std::string durationLiteral(std::int64_t nanoseconds);
 
-/// "12.34 GB/s" (10^9 bytes per second; MB/s or kB/s when smaller).
+/// "1%" for 0.01: reads back as the same fraction.
+std::string percentLiteral(double fraction);
+
+/// "12.34 GB/s": four significant digits (10^9 bytes per second; MB/s or kB/s when smaller).
 std::string formatByteRate(double bytesPerSecond);
 
 /// "98.72 Gb/s" (10^9 bits per second).
 std::string formatBitRate(double bytesPerSecond);
 
-/// "1.23 M/s", "456.7 k/s".
+/// "1.234 M/s", "456.7 k/s".
 std::string formatMessageRate(double messagesPerSecond);
 
 /// Shortest text that reads back as the same double. Never "nan" or "inf": an internal error ("?").
