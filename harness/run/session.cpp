@@ -131,6 +131,7 @@ class Session {
       return;
     }
     if (windingUp_ || closing_) {
+      if (!closing_) blameWhoIsStuck();
       givenUp_ = true;
       return;
     }
@@ -293,6 +294,18 @@ class Session {
     errors_.push_back({std::move(who), std::move(phase), std::move(error)});
   }
 
+  /// After the time for last words: a side that has said nothing is what the other one waited for.
+  void blameWhoIsStuck() {
+    for (const Side& side : sides_) {
+      if (side.end || side.failure) continue;
+      blame("conductor", side.phase,
+            {.code = ErrorCode::kTimeout,
+             .tried = fmt::format("hear from the {}, last seen in {}", nameOf(side), side.phase),
+             .nativeText = "asked to stop, it neither answered nor ended",
+             .next = "it is stopped, or stuck in a library or a driver"});
+    }
+  }
+
   /// Asks who still runs to stop, and waits for their account only so long.
   void windUp() {
     if (windingUp_) return;
@@ -356,22 +369,26 @@ class Session {
                fmt::format("{} of {} messages were checked", run.check.messages, run.check.sent)});
   }
 
-  /// A crash or a fault explains a lost peer, a timeout or a cancellation at the other side.
+  /// A crash or a fault explains a lost peer, a timeout or a cancellation at the other side; and a
+  /// side that is stuck, which only the conductor sees, explains the other's timeout.
   void putCauseFirst() {
     const auto weight = [](const report::SideError& error) {
       switch (error.error.code) {
         case ErrorCode::kCancelled:
-          return 3;
+          return 4;
         case ErrorCode::kPeerLost:
-          return 2;
+          return 3;
         case ErrorCode::kTimeout:
-          return 1;
+          return error.side == "conductor" ? 1 : 2;
         default:
           return 0;
       }
     };
     if (interrupted_) return;
-    std::stable_sort(errors_.begin(), errors_.end(),
+    // The conductor stops a side only after a first failure: if that is already a side that was
+    // told to stop, somebody else told it.
+    const bool toldByOthers = errors_.front().error.code == ErrorCode::kCancelled;
+    std::stable_sort(errors_.begin() + (toldByOthers ? 1 : 0), errors_.end(),
                      [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
   }
 
