@@ -36,6 +36,8 @@ void write(std::span<std::byte> bytes, std::uint64_t base) {
     const std::uint64_t word = kInverted ? ~wordOf(base, k) : wordOf(base, k);
     std::memcpy(bytes.data() + k * 8, &word, 8);
   }
+  // No bytes may also mean no address, which memcpy does not take.
+  if (bytes.size() % 8 == 0) return;
   const std::uint64_t last = kInverted ? ~wordOf(base, words) : wordOf(base, words);
   std::memcpy(bytes.data() + words * 8, &last, bytes.size() % 8);
 }
@@ -49,8 +51,9 @@ bool same(std::span<const std::byte> bytes, std::uint64_t base) {
     std::memcpy(&word, bytes.data() + k * 8, 8);
     difference |= word ^ wordOf(base, k);
   }
+  if (difference != 0 || bytes.size() % 8 == 0) return difference == 0;
   const std::uint64_t last = wordOf(base, words);
-  return difference == 0 && std::memcmp(bytes.data() + words * 8, &last, bytes.size() % 8) == 0;
+  return std::memcmp(bytes.data() + words * 8, &last, bytes.size() % 8) == 0;
 }
 
 std::uint8_t byteAt(std::uint64_t base, std::uint64_t offset) {

@@ -9,10 +9,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "harness/core/units.h"
+#include "harness/memory/control_group.h"
 
 namespace gdrbench {
 namespace {
@@ -20,16 +25,11 @@ namespace {
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 /// Left to the rest of the machine.
 constexpr std::uint64_t kReserve = 64u << 20;
+/// Beyond any address space, and far from where rounding up to pages would wrap around.
+constexpr std::uint64_t kMostBytes = kUnlimited / 4;
 
 std::uint64_t pageSize() {
   return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-/// First number of a file; kUnlimited when there is none ("max", or no such file).
-std::uint64_t numberIn(const std::string& path) {
-  std::ifstream file(path);
-  std::uint64_t value = 0;
-  return file >> value ? value : kUnlimited;
 }
 
 std::uint64_t availableByKernel() {
@@ -44,17 +44,10 @@ std::uint64_t availableByKernel() {
   return kUnlimited;
 }
 
-std::uint64_t leftOf(std::uint64_t limit, std::uint64_t used) {
-  if (limit == kUnlimited || used == kUnlimited) return kUnlimited;
-  return limit > used ? limit - used : 0;
-}
-
-/// Containers see their own group at the root of the mount; version 2, then version 1.
-std::uint64_t leftInControlGroup() {
-  const std::string v2 = "/sys/fs/cgroup/memory.";
-  const std::string v1 = "/sys/fs/cgroup/memory/memory.";
-  return std::min(leftOf(numberIn(v2 + "max"), numberIn(v2 + "current")),
-                  leftOf(numberIn(v1 + "limit_in_bytes"), numberIn(v1 + "usage_in_bytes")));
+std::uint64_t leftByControlGroups() {
+  std::ifstream file("/proc/self/cgroup");
+  const std::string groups{std::istreambuf_iterator<char>(file), {}};
+  return leftInControlGroups("/sys/fs/cgroup", groups);
 }
 
 /// NUMA node of a touched page; -1 when the kernel does not say.
@@ -65,28 +58,54 @@ int nodeOf(void* address) {
   return node;
 }
 
-Error tooMuch(std::uint64_t asked, std::uint64_t available) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
-  return {
-      .code = ErrorCode::kNoMemory,
-      .tried = fmt::format("get {} of host memory for both sides", formatSize(asked)),
-      .nativeText = fmt::format("{:.1f} GiB are available", static_cast<double>(available) / kGiB),
-      .next = "use smaller sizes or a smaller window"};
+/// "1.5 GiB": rounded, for sizes that nobody chose.
+std::string about(std::uint64_t bytes) {
+  constexpr double kMiB = 1024.0 * 1024;
+  const double mib = static_cast<double>(bytes) / kMiB;
+  return mib < 1024 ? fmt::format("{:.1f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+constexpr std::string_view kAskForLess = "use smaller sizes or a smaller window";
+
+/// An error when `bytes` more would not fit; `purpose` reads after "of host memory".
+std::optional<Error> shortage(std::uint64_t bytes, std::string_view purpose) {
+  const std::uint64_t available = availableHostBytes();
+  const std::uint64_t free = available - std::min(available, kReserve);
+  if (bytes <= free) return {};
+  return Error{.code = ErrorCode::kNoMemory,
+               .tried = fmt::format("get {} of host memory{}", about(bytes), purpose),
+               .nativeText = fmt::format("{} are available beside a reserve of {}", about(free),
+                                         formatSize(kReserve)),
+               .next = std::string(kAskForLess)};
+}
+
+/// The kernel may put large pages under plain memory; a report that says 4 KiB must say so.
+bool hugePagesAlways() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string words;
+  std::getline(file, words);
+  return words.find("[always]") != std::string::npos;
 }
 
 class HostSpace final : public MemorySpace {
  public:
   Result<Buffer> allocate(std::uint64_t bytes) override {
     const std::uint64_t page = pageSize();
-    const std::uint64_t length = (bytes + page - 1) / page * page;
+    const std::uint64_t length =
+        bytes > kMostBytes ? bytes : std::max(page, (bytes + page - 1) / page * page);
+    // The kernel promises more than it has: past this point a shortage ends the process.
+    if (auto error = shortage(length, "")) return *std::move(error);
     void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (address == MAP_FAILED) {
-      return systemError(fmt::format("allocate {} of host memory", formatSize(length)), errno,
-                         "use smaller sizes or a smaller window");
+      const int why = errno;
+      return systemError(fmt::format("allocate {} of host memory", about(length)), why,
+                         fmt::format("{} are available, but a limit of this process may be lower "
+                                     "(ulimit -v); {}",
+                                     about(availableHostBytes()), kAskForLess));
     }
-    lastNode_ = nodeOf(address);
-    return Buffer(static_cast<std::byte*>(address), length, MemoryName{}, lastNode_,
+    node_ = nodeOf(address);
+    return Buffer(static_cast<std::byte*>(address), length, MemoryName{}, *node_,
                   [](std::byte* data, std::uint64_t size) { munmap(data, size); });
   }
 
@@ -111,8 +130,10 @@ class HostSpace final : public MemorySpace {
   }
 
   [[nodiscard]] std::string describe() const override {
-    return fmt::format("host, {} pages, NUMA node {}", formatSize(pageSize()),
-                       lastNode_ < 0 ? "unknown" : std::to_string(lastNode_));
+    std::string text = fmt::format("host, {} pages", formatSize(pageSize()));
+    if (hugePagesAlways()) text += " or larger (transparent huge pages: always)";
+    if (!node_) return text;
+    return text + (*node_ < 0 ? ", NUMA node unknown" : fmt::format(", NUMA node {}", *node_));
   }
 
  private:
@@ -120,20 +141,17 @@ class HostSpace final : public MemorySpace {
     return {buffer.data() + run.layout.offsetOf(run.firstSlot + i), run.bytes};
   }
 
-  int lastNode_ = -1;
+  std::optional<int> node_;  ///< of the last buffer; known once memory is touched
 };
 
 }  // namespace
 
 std::uint64_t availableHostBytes() {
-  return std::min(availableByKernel(), leftInControlGroup());
+  return std::min(availableByKernel(), leftByControlGroups());
 }
 
 Result<std::unique_ptr<MemorySpace>> openHostSpace(std::uint64_t footprint) {
-  const std::uint64_t available = availableHostBytes();
-  if (footprint > available || available - footprint < kReserve) {
-    return tooMuch(footprint, available);
-  }
+  if (auto error = shortage(footprint, " for both sides")) return *std::move(error);
   return std::unique_ptr<MemorySpace>(new HostSpace);
 }
 

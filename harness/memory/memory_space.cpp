@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/core/text.h"
+#include "harness/core/units.h"
 #include "harness/memory/host_space.h"
 
 namespace gdrbench {
@@ -13,12 +14,38 @@ namespace {
 
 constexpr std::string_view kCuda = "cuda:";
 
-/// "0", "GPU-8f6a...", "0000:3b:00.0": what may stand behind "cuda:".
+bool isHex(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/// "0", "12": no leading zeros, which mean octal to some.
+bool isIndex(std::string_view text) {
+  const auto value = parseInteger(text);
+  return value.ok() && *value >= 0 && text.size() <= 4 && text != "-0";
+}
+
+/// "GPU-8f6a3b1c-...", whole or its beginning, as the vendor's tools take it; MIG- for a part.
+bool isUuid(std::string_view text) {
+  if (!text.starts_with("GPU-") && !text.starts_with("MIG-")) return false;
+  text.remove_prefix(4);
+  return !text.empty() && text.size() <= 36 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return isHex(c) || c == '-'; });
+}
+
+/// "0000:3b:00.0", "3b:00.0": in a pattern of it, '#' stands for a hexadecimal digit.
+bool isPciAddress(std::string_view text) {
+  for (const std::string_view shape : {"##:##.#", "####:##:##.#", "########:##:##.#"}) {
+    if (std::equal(text.begin(), text.end(), shape.begin(), shape.end(),
+                   [](char c, char place) { return place == '#' ? isHex(c) : c == place; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What may stand behind "cuda:".
 bool namesDevice(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == ':' || c == '.';
-  });
+  return isIndex(text) || isUuid(text) || isPciAddress(text);
 }
 
 }  // namespace
