@@ -55,7 +55,7 @@ class BadInput(BenchTest):
 
     def test_one_label_twice(self):
         text = "transports: [{loopback: {label: a}}, {tcp: {label: a}}]\npatterns: [ping-pong: {sizes: [1B]}]\n"
-        self.refuse(text, "'a'", "twice", line=1)
+        self.refuse(text, "label 'a'", line=1)
 
     def test_base_and_cpu_that_there_is_not(self):
         self.refuse(HEAD + "base: lopback\n", "lopback", "loopback", line=3)
