@@ -25,8 +25,8 @@ ConsoleProgress::~ConsoleProgress() {
   if (lineOpen_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void ConsoleProgress::starting(std::size_t done, std::size_t total, int round, const std::string& id,
-                        double secondsLeft) {
+void ConsoleProgress::starting(std::size_t done, std::size_t total, int round,
+                               const std::string& id, double secondsLeft) {
   if (style_ == ProgressStyle::kAuto) {
     fmt::print(stderr, "\r\x1b[K[{}/{}] round {}  {}  ({})", done + 1, total, round + 1, id,
                timeLeft(secondsLeft));
