@@ -9,25 +9,16 @@
 namespace gdrbench {
 namespace {
 
-constexpr std::size_t kMostBlocks = 64;
+constexpr std::size_t kMostRates = 64;
 constexpr std::size_t kFewestBlocks = 6;
 constexpr std::uint64_t kFloorP90 = 10;
 constexpr std::uint64_t kFloorP99 = 368;
 constexpr std::uint64_t kFloorP999 = 3688;
 
 /// Blocks long enough that neighbours do not matter, and as many as an interval needs.
-std::size_t blocksFor(std::size_t samples) {
+std::size_t blocksFor(std::size_t samples, std::size_t most) {
   constexpr std::size_t kShortestBlock = 10;
-  return std::clamp(samples / kShortestBlock, kFewestBlocks, kMostBlocks);
-}
-
-/// Halves a series by averaging neighbours: a bounded record of a long run.
-void thin(std::vector<double>& values) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
-    values[kept++] = (values[i] + values[i + 1]) / 2;
-  }
-  values.resize(kept);
+  return std::clamp(samples / kShortestBlock, kFewestBlocks, most);
 }
 
 std::vector<double> toDoubles(std::span<const Ticks> samples) {
@@ -100,13 +91,24 @@ void Recorder::add(std::span<const Ticks> samples) {
   raw_.insert(raw_.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(room));
   const std::span<const Ticks> rest = samples.subspan(room);
   if (rest.empty()) return;
-  if (!histogram_) {
-    histogram_.emplace();
-    for (const Ticks sample : raw_) histogram_->add(sample);
+  if (!histogram_) startLongRun();
+  addToLongRun(rest);
+}
+
+void Recorder::startLongRun() {
+  histogram_.emplace();
+  for (const Ticks sample : raw_) histogram_->add(sample);
+  for (const double block : blockMedians(toDoubles(raw_), kMostBlocks)) longMedians_.add(block);
+}
+
+void Recorder::addToLongRun(std::span<const Ticks> samples) {
+  for (const Ticks sample : samples) {
+    histogram_->add(sample);
+    longBlock_.push_back(static_cast<double>(sample));
+    if (longBlock_.size() < kLongBlock) continue;
+    longMedians_.add(median(longBlock_));
+    longBlock_.clear();
   }
-  for (const Ticks sample : rest) histogram_->add(sample);
-  addedMedians_.push_back(median(toDoubles(rest)));
-  if (addedMedians_.size() >= 2 * kMostBlocks) thin(addedMedians_);
 }
 
 std::optional<LatencySummary> Recorder::summary(const Clock& clock) const {
@@ -114,7 +116,7 @@ std::optional<LatencySummary> Recorder::summary(const Clock& clock) const {
   const std::vector<double> values = toDoubles(raw_);
   LatencySummary summary;
   fillOrder(summary, values, histogram_);
-  summary.mad = medianDistance(values, summary.p50);
+  summary.mad = medianDistance(values, median(values));
   summary.blockMedians = blocks(values);
   summary.p50Interval = medianInterval(summary.blockMedians);
   summary.lag1 = lag1Autocorrelation(values);
@@ -125,36 +127,33 @@ std::optional<LatencySummary> Recorder::summary(const Clock& clock) const {
 }
 
 std::vector<double> Recorder::blocks(std::span<const double> values) const {
-  std::vector<double> medians = gdrbench::blockMedians(values, blocksFor(values.size()));
-  medians.insert(medians.end(), addedMedians_.begin(), addedMedians_.end());
-  while (medians.size() > kMostBlocks) thin(medians);
-  return medians;
+  if (!histogram_) return blockMedians(values, blocksFor(values.size(), kMostBlocks));
+  std::vector<double> means;
+  for (const double sum : longMedians_.entries()) {
+    means.push_back(sum / static_cast<double>(longMedians_.stride()));
+  }
+  return means;
 }
 
 std::optional<double> Recorder::precision() const {
   if (raw_.empty()) return {};
-  return relativeHalfWidth(blocks(toDoubles(raw_)));
+  return relativeHalfWidth(histogram_ ? blocks({}) : blocks(toDoubles(raw_)));
 }
 
 void RateRecorder::add(std::uint64_t messages, std::uint64_t bytes, Ticks elapsed) {
-  constexpr std::size_t kMostKept = 4096;
   messages_ += messages;
   bytes_ += bytes;
   elapsed_ += elapsed;
-  blocks_.push_back({static_cast<double>(bytes), static_cast<double>(std::max<Ticks>(elapsed, 1))});
-  if (blocks_.size() < kMostKept) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i + 1 < blocks_.size(); i += 2) {
-    blocks_[kept++] = {blocks_[i].bytes + blocks_[i + 1].bytes,
-                       blocks_[i].ticks + blocks_[i + 1].ticks};
-  }
-  blocks_.resize(kept);
+  const BlockRate block{static_cast<double>(bytes),
+                        static_cast<double>(std::max<Ticks>(elapsed, 1))};
+  blocks_.add(block);
+  slowest_ = std::min(slowest_.value_or(block.rate()), block.rate());
 }
 
 std::vector<double> RateRecorder::rates() const {
   std::vector<double> rates;
-  rates.reserve(blocks_.size());
-  for (const BlockRate& block : blocks_) rates.push_back(block.bytes / block.ticks);
+  rates.reserve(blocks_.entries().size());
+  for (const BlockRate& block : blocks_.entries()) rates.push_back(block.rate());
   return rates;
 }
 
@@ -169,17 +168,16 @@ std::optional<RateSummary> RateRecorder::summary(const Clock& clock) const {
   summary.messagesPerSecond = static_cast<double>(messages_) / summary.seconds;
   std::vector<double> all = rates();
   for (double& rate : all) rate *= perSecond;
-  summary.minBlock = *std::min_element(all.begin(), all.end());
+  summary.minBlock = *slowest_ * perSecond;
   summary.p50Block = median(all);
-  summary.blockRates = gdrbench::blockMedians(all, kMostBlocks);
+  summary.blockRates = blockMedians(all, kMostRates);
   summary.p50Interval = medianInterval(summary.blockRates);
   summary.drift = drifts(summary.blockRates);
   return summary;
 }
 
 std::optional<double> RateRecorder::precision() const {
-  if (blocks_.empty()) return {};
-  return relativeHalfWidth(gdrbench::blockMedians(rates(), kMostBlocks));
+  return relativeHalfWidth(blockMedians(rates(), kMostRates));
 }
 
 }  // namespace gdrbench

@@ -27,6 +27,76 @@ double binomialHalfCdf(std::size_t n, std::size_t k) {
   return sum;
 }
 
+/// A value and how often it came.
+struct Level {
+  double value;
+  double count;
+};
+
+std::vector<Level> levelsOf(std::span<const double> sorted) {
+  std::vector<Level> levels;
+  for (const double value : sorted) {
+    if (levels.empty() || levels.back().value != value) levels.push_back({value, 0});
+    levels.back().count += 1;
+  }
+  return levels;
+}
+
+/// The distance that most values have to the next one: the step of a clock that counts in steps,
+/// and next to nothing for a continuous quantity. A rare wide gap, as between two peaks, is above.
+double stepOf(std::span<const Level> levels) {
+  constexpr double kMost = 0.75;
+  std::vector<Level> gaps;  // and how many values lie on the emptier side
+  double total = 0;
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    const double weight = std::min(levels[i - 1].count, levels[i].count);
+    gaps.push_back({levels[i].value - levels[i - 1].value, weight});
+    total += weight;
+  }
+  std::sort(gaps.begin(), gaps.end(), [](auto& a, auto& b) { return a.value < b.value; });
+  double seen = 0;
+  for (const Level& gap : gaps) {
+    seen += gap.count;
+    if (seen >= kMost * total) return gap.value;
+  }
+  return 0;
+}
+
+using Bins = std::vector<double>;
+
+/// A histogram of [low, high]. Each level is spread over the step that the clock took it from: bins
+/// narrower than the steps would otherwise be empty in turn, and look like many peaks.
+Bins binned(std::span<const double> sorted, double low, double high) {
+  const std::size_t count = std::clamp<std::size_t>(sorted.size() / 20, 10, 32);
+  const double width = (high - low) / static_cast<double>(count);
+  const std::vector<Level> levels = levelsOf(sorted);
+  const double reach = stepOf(levels) / 2;
+  Bins bins(count, 0.0);
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    double from = levels[i].value - reach;
+    double to = levels[i].value + reach;
+    if (i > 0) from = std::max(from, (levels[i - 1].value + levels[i].value) / 2);
+    if (i + 1 < levels.size()) to = std::min(to, (levels[i].value + levels[i + 1].value) / 2);
+    const double density = levels[i].count / (to - from);
+    const double begin = std::max(from, low), end = std::min(to, high);
+    for (double at = begin; at < end;) {
+      const auto bin = std::min(static_cast<std::size_t>((at - low) / width), count - 1);
+      const double edge = bin + 1 == count ? end : low + static_cast<double>(bin + 1) * width;
+      const double upTo = std::min(std::max(edge, std::nextafter(at, end)), end);
+      bins[bin] += density * (upTo - at);
+      at = upTo;
+    }
+  }
+  return bins;
+}
+
+/// Less than half of the smaller peak, and by more than chance: counts scatter by their root.
+bool isValley(double valley, double smallerPeak) {
+  constexpr double kSigmas = 2;
+  return valley + kSigmas * std::sqrt(valley + 1) <
+         0.5 * (smallerPeak - kSigmas * std::sqrt(smallerPeak));
+}
+
 /// Small, fast, the same everywhere; std::uniform_int_distribution is not.
 class Random {
  public:
@@ -150,19 +220,27 @@ std::optional<double> lag1Autocorrelation(std::span<const double> values) {
 }
 
 bool drifts(std::span<const double> blockMedians) {
-  const std::size_t n = blockMedians.size();
-  if (n < 9) return false;
-  const double first = median(blockMedians.first(n / 3));
-  const double last = median(blockMedians.last(n / 3));
-  const double middle = median(blockMedians);
+  const std::size_t third = blockMedians.size() / 3;
+  if (blockMedians.size() < 9) return false;
+  const std::array<std::span<const double>, 3> thirds = {
+      blockMedians.first(third),
+      blockMedians.subspan(third, blockMedians.size() - 2 * third),
+      blockMedians.last(third),
+  };
+  // Each third around its own level: around one level for all, a drift would hide in the spread
+  // that it makes.
   std::vector<double> distances;
-  for (const double value : blockMedians) distances.push_back(std::abs(value - middle));
-  const double change = std::abs(last - first);
-  return change > 0.02 * std::abs(middle) && change > 3 * median(distances);
+  for (const auto& part : thirds) {
+    const double level = median(part);
+    for (const double value : part) distances.push_back(std::abs(value - level));
+  }
+  const double change = std::abs(median(thirds[2]) - median(thirds[0]));
+  // Few blocks make a small spread by chance, but seldom a trend as well.
+  return change > 0.02 * std::abs(median(blockMedians)) && change > 3 * median(distances) &&
+         mannKendall(blockMedians) < 0.05;
 }
 
 std::optional<std::array<double, 2>> twoModes(std::span<const double> values) {
-  constexpr std::size_t kBins = 32;
   if (values.size() < 100) return {};
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
@@ -170,28 +248,20 @@ std::optional<std::array<double, 2>> twoModes(std::span<const double> values) {
   const double low = percentileSorted(sorted, 0.01);
   const double high = percentileSorted(sorted, 0.98);
   if (!(high > low)) return {};
-  std::array<double, kBins> counts{};
-  for (const double value : sorted) {
-    if (value < low || value > high) continue;
-    const auto bin = static_cast<std::size_t>((value - low) / (high - low) * kBins);
-    counts[std::min(bin, kBins - 1)] += 1;
-  }
-  // A split is good when both sides hold enough, both have a peak, and the bins between are empty
-  // enough.
-  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+  const Bins bins = binned(sorted, low, high);
+  const double total = std::accumulate(bins.begin(), bins.end(), 0.0);
   double before = 0;
-  for (std::size_t split = 1; split + 1 < kBins; ++split) {
-    before += counts[split - 1];
-    const double after = total - before - counts[split];
+  for (std::size_t split = 1; split + 1 < bins.size(); ++split) {
+    before += bins[split - 1];
+    const double after = total - before - bins[split];
     if (before < 0.1 * total || after < 0.1 * total) continue;
-    const auto left = std::max_element(counts.begin(), counts.begin() + static_cast<long>(split));
-    const auto right =
-        std::max_element(counts.begin() + static_cast<long>(split) + 1, counts.end());
-    const double smaller = std::min(*left, *right);
-    if (counts[split] >= 0.5 * smaller || right - left < 4) continue;
-    const double width = (high - low) / kBins;
+    const auto valley = bins.begin() + static_cast<std::ptrdiff_t>(split);
+    const auto left = std::max_element(bins.begin(), valley);
+    const auto right = std::max_element(valley + 1, bins.end());
+    if (!isValley(*valley, std::min(*left, *right))) continue;
+    const double width = (high - low) / static_cast<double>(bins.size());
     const auto centre = [&](auto peak) {
-      return low + (static_cast<double>(peak - counts.begin()) + 0.5) * width;
+      return low + (static_cast<double>(peak - bins.begin()) + 0.5) * width;
     };
     return std::array{centre(left), centre(right)};
   }

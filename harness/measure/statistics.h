@@ -36,11 +36,13 @@ double mannKendall(std::span<const double> values);
 std::optional<double> lag1Autocorrelation(std::span<const double> values);
 
 /// Medians of the first and the last third differ by more than 2 %, and by more than three times
-/// the spread (MAD) of the blocks. Needs 9 values.
+/// the spread (MAD) of the blocks around the median of their third; and there is a trend
+/// (mannKendall below 5 %). Needs 9 values.
 bool drifts(std::span<const double> blockMedians);
 
 /// Centres of two separate peaks, each with at least 10 % of the values, with a valley between
-/// them of less than half the smaller peak; absent when there is one. Needs 100 values.
+/// them of less than half the smaller peak by more than chance (few values may hide a peak); absent
+/// when there is one. The steps of a clock are no peaks. Needs 100 values.
 std::optional<std::array<double, 2>> twoModes(std::span<const double> values);
 
 /// One run of one row: its block medians or block rates.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -167,4 +168,87 @@ TEST_CASE("the sum of samples is the total, however many blocks") {
   for (const double rate : summary.blockRates) CHECK(rate == doctest::Approx(640e6));
   REQUIRE(recorder.precision());
   CHECK(*recorder.precision() == doctest::Approx(0));
+}
+
+TEST_CASE("a thinned series keeps the order and gives every part the same weight") {
+  for (const std::size_t n : {1u, 7u, 8u, 9u, 16u, 17u, 1000u, 4096u}) {
+    ThinnedSeries<double> series(8);
+    for (std::size_t i = 0; i < n; ++i) series.add(static_cast<double>(i));
+    const auto stride = static_cast<double>(series.stride());
+    const auto entries = series.entries();
+    CAPTURE(n);
+    CHECK(entries.size() <= 8);
+    CHECK(entries.size() == n / series.stride());
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      // The mean of k * stride .. (k + 1) * stride - 1.
+      CHECK(entries[k] / stride == static_cast<double>(k) * stride + (stride - 1) / 2);
+    }
+  }
+}
+
+TEST_CASE("each part of a long run has its share of the blocks, the last no more than the first") {
+  Recorder recorder;
+  constexpr Ticks kParts = 8;
+  for (Ticks part = 0; part < kParts; ++part) {
+    const auto block = repeated(1u << 15, 1000 + 100 * part);
+    for (std::size_t i = 0; i < Recorder::kRawCapacity / block.size(); ++i) recorder.add(block);
+  }
+  const auto summary = *recorder.summary(kClock);
+  REQUIRE(summary.blockMedians.size() == 64);
+  for (std::size_t i = 0; i < 64; ++i) {
+    CHECK(summary.blockMedians[i] == static_cast<double>(1000 + 100 * (i / 8)));
+  }
+  CHECK(summary.drift);
+  CHECK(summary.mad == 0);  // of the raw samples, all of the first part
+}
+
+TEST_CASE("sizes of the pieces that samples come in do not matter") {
+  Recorder whole, pieces;
+  std::vector<Ticks> samples(Recorder::kRawCapacity + 100'000);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 1000 + i * 7919 % 101;
+  whole.add(samples);
+  for (std::size_t from = 0; from < samples.size(); from += 4099) {
+    pieces.add(
+        std::span(samples).subspan(from, std::min<std::size_t>(4099, samples.size() - from)));
+  }
+  CHECK(*whole.summary(kClock) == *pieces.summary(kClock));
+  REQUIRE(whole.precision());
+  CHECK(*whole.precision() == *pieces.precision());
+}
+
+TEST_CASE("a slow end does not stand for a long stream, and a single slow block is not hidden") {
+  RateRecorder recorder;
+  constexpr int kBlocks = 100'000;
+  for (int i = 0; i < kBlocks; ++i) {
+    const Ticks elapsed = i == 10 ? 100'000 : i < kBlocks * 95 / 100 ? 1000 : 2000;
+    recorder.add(1, 1000, elapsed);
+  }
+  const auto summary = *recorder.summary(kClock);
+  CHECK(summary.p50Block == doctest::Approx(1e9));
+  CHECK(summary.minBlock == doctest::Approx(1e7));
+  CHECK(summary.bytes == 100'000'000);
+  REQUIRE(summary.p50Interval);
+  CHECK(summary.p50Interval->low == doctest::Approx(1e9));
+  const auto slow = std::count_if(summary.blockRates.begin(), summary.blockRates.end(),
+                                  [](double rate) { return rate < 0.6e9; });
+  CHECK(slow >= 2);
+  CHECK(slow <= 5);  // 5 % of 64
+}
+
+TEST_CASE("the precision is that of the interval of the median") {
+  Recorder recorder;
+  std::vector<Ticks> samples;
+  for (Ticks block = 0; block < 20; ++block) {
+    samples.insert(samples.end(), 10, 1000 + block);
+  }
+  recorder.add(samples);
+  const auto summary = *recorder.summary(kClock);
+  REQUIRE(summary.p50Interval);
+  CHECK(summary.p50Interval->low == 1005);
+  CHECK(summary.p50Interval->high == 1014);
+  CHECK(*recorder.precision() == doctest::Approx(4.5 / 1009.5));
+
+  Recorder few;
+  few.add(std::span(samples).first(5));
+  CHECK_FALSE(few.precision());
 }

@@ -80,6 +80,36 @@ TEST_CASE("drift needs a change that is large and larger than the spread") {
   CHECK_FALSE(drifts(flat));
   for (std::size_t i = 0; i < flat.size(); ++i) flat[i] += i % 2 == 0 ? 20 : -20;
   CHECK_FALSE(drifts(flat));
+  CHECK_FALSE(drifts(counting(8)));
+}
+
+TEST_CASE("drift is seen as a ramp and as a step, and not in noise") {
+  std::mt19937_64 random(13);
+  std::normal_distribution<double> noise(0, 1);
+  constexpr int kTrials = 200;
+  for (const std::size_t n : {9u, 20u, 64u}) {
+    int noisy = 0, ramps = 0, steps = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      std::vector<double> still, ramp, step;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double value = 100 + noise(random);
+        still.push_back(value);
+        ramp.push_back(value + 20.0 * static_cast<double>(i) / static_cast<double>(n));
+        step.push_back(value + (i < n / 2 ? 0 : 20));
+      }
+      noisy += drifts(still) ? 1 : 0;
+      ramps += drifts(ramp) ? 1 : 0;
+      steps += drifts(step) ? 1 : 0;
+    }
+    CAPTURE(n);
+    CHECK(noisy <= kTrials / 20);
+    CHECK(ramps >= kTrials * 9 / 10);
+    CHECK(steps >= kTrials * (n == 9 ? 4 : 9) / 10);
+  }
+  // A step of a fifth without noise, in the middle: the case that hides in its own spread.
+  std::vector<double> step(60, 100.0);
+  std::fill(step.begin() + 30, step.end(), 120.0);
+  CHECK(drifts(step));
 }
 
 TEST_CASE("two peaks are found, one is not split") {
@@ -96,6 +126,50 @@ TEST_CASE("two peaks are found, one is not split") {
   CHECK((*modes)[0] == doctest::Approx(100).epsilon(0.1));
   CHECK((*modes)[1] == doctest::Approx(200).epsilon(0.1));
   CHECK_FALSE(twoModes(counting(99)));
+}
+
+TEST_CASE("one peak is one peak, however few the values and however coarse the clock") {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal(250, 15);
+  std::exponential_distribution<double> tail(1.0 / 40);
+  std::uniform_real_distribution<double> flat(200, 300);
+  int seen = 0;
+  int rows = 0;
+  for (const int n : {100, 200, 500, 5000}) {
+    for (const double step : {0.0, 1.0, 10.0}) {
+      for (int trial = 0; trial < 10; ++trial) {
+        std::vector<double> shapes[3];
+        for (int i = 0; i < n; ++i) {
+          const double drawn[] = {normal(random), 200 + tail(random), flat(random)};
+          for (int shape = 0; shape < 3; ++shape) {
+            const double value = drawn[shape];
+            shapes[shape].push_back(step > 0 ? std::round(value / step) * step : value);
+          }
+        }
+        for (const auto& values : shapes) seen += twoModes(values) ? 1 : 0;
+        rows += 3;
+      }
+    }
+  }
+  CHECK(rows == 360);
+  CHECK(seen <= rows / 50);
+}
+
+TEST_CASE("two peaks are found through the steps of a clock, and far apart") {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> fast(250, 15), slow(400, 15), far(50'000, 2000);
+  std::vector<double> stepped, apart;
+  for (int i = 0; i < 2000; ++i) {
+    stepped.push_back(std::round((i % 3 == 0 ? slow(random) : fast(random)) / 10) * 10);
+    apart.push_back(i % 4 == 0 ? far(random) : fast(random));
+  }
+  const auto near = twoModes(stepped);
+  REQUIRE(near);
+  CHECK((*near)[0] == doctest::Approx(250).epsilon(0.1));
+  CHECK((*near)[1] == doctest::Approx(400).epsilon(0.1));
+  const auto wide = twoModes(apart);
+  REQUIRE(wide);
+  CHECK((*wide)[1] == doctest::Approx(50'000).epsilon(0.1));
 }
 
 TEST_CASE("a ratio of runs has an interval from two runs each, and is repeatable") {
