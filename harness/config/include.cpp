@@ -53,11 +53,13 @@ Result<std::string> TreeReader::content(const fs::path& path, const Mark* from) 
   }
   std::ifstream in(path, std::ios::binary);
   if (!in) return fail(path, from, "the file cannot be opened");
-  std::string text(budget_.bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  std::string text;
+  std::vector<char> piece(std::size_t{64} << 10);
+  while (in && text.size() <= budget_.bytes) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+  }
   if (in.bad()) return fail(path, from, "the file cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  text.shrink_to_fit();
   return text;
 }
 
