@@ -3,30 +3,13 @@
 
 #include <algorithm>
 
+#include "harness/core/text.h"
+
 namespace gdrbench::report {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
 bool continues(char c) {
   return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u;
-}
-
-/// Length of the well-formed character at the start of `text`, 0 when there is none: no overlong
-/// forms, no surrogates, nothing above U+10FFFF.
-std::size_t characterLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(text[i])) return 0;
-  }
-  const unsigned second = byte(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool beyond = (first == 0xED && second > 0x9F) || (first == 0xF4 && second > 0x8F);
-  return overlong || beyond ? 0 : length;
 }
 
 bool isPlain(std::string_view text) {
@@ -35,20 +18,9 @@ bool isPlain(std::string_view text) {
 
 }  // namespace
 
-std::string wellFormed(std::string_view text) {
-  if (isPlain(text)) return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t length = characterLength(text);
-    out += length == 0 ? kReplacement : text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(1, length));
-  }
-  return out;
-}
-
 std::string oneLine(std::string_view text) {
   if (isPlain(text)) return std::string(text);
-  std::string out = wellFormed(text);
+  std::string out = asUtf8(text);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto c = static_cast<unsigned char>(out[i]);
     if (c < 0x20 || c == 0x7F) out[i] = ' ';

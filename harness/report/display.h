@@ -9,9 +9,6 @@
 
 namespace gdrbench::report {
 
-/// Well-formed UTF-8: each byte that is none becomes U+FFFD. JSON cannot hold anything else.
-std::string wellFormed(std::string_view text);
-
 /// One line that does nothing to a terminal: control characters become spaces.
 std::string oneLine(std::string_view text);
 

@@ -10,8 +10,9 @@
 #include <type_traits>
 #include <unordered_set>
 
-#include "harness/report/display.h"
+#include "harness/core/text.h"
 #include "harness/report/document_fields.h"
+#include "harness/report/document_text.h"
 
 namespace gdrbench::report {
 namespace {
@@ -41,21 +42,37 @@ struct IsList<std::vector<T>> : std::true_type {};
 template <class T>
 json::value write(const T& value);
 
+/// Lists of `Skipped` are written empty.
+template <class Skipped>
 struct Writer {
   json::object& object;
   template <class T>
   void operator()(const char* key, const T& value, const char*) {
-    object.emplace(key, write(value));
+    if constexpr (std::is_same_v<T, std::vector<Skipped>>) {
+      object.emplace(key, json::array());
+    } else {
+      object.emplace(key, write(value));
+    }
   }
 };
+
+struct Nothing {};
+
+template <class Skipped, class T>
+json::object writeFields(const T& value) {
+  json::object object;
+  Writer<Skipped> writer{object};
+  describe(writer, const_cast<T&>(value));  // the writer only reads
+  return object;
+}
 
 json::value writeFacts(const Facts& facts) {
   json::object object;
   for (const auto& [key, value] : facts) {
-    const std::string name = wellFormed(key);
+    const std::string name = asUtf8(key);
     std::string unique = name;
     for (int n = 2; object.contains(unique); ++n) unique = fmt::format("{} ({})", name, n);
-    object.emplace(unique, wellFormed(value));
+    object.emplace(unique, asUtf8(value));
   }
   return object;
 }
@@ -65,7 +82,7 @@ json::value write(const T& value) {
   if constexpr (std::is_arithmetic_v<T>) {
     return value;
   } else if constexpr (std::is_same_v<T, std::string>) {
-    return json::string(wellFormed(value));
+    return json::string(asUtf8(value));
   } else if constexpr (std::is_same_v<T, OutcomeKind>) {
     return json::string(kOutcomes[static_cast<std::size_t>(value)].second);
   } else if constexpr (std::is_same_v<T, ErrorCode>) {
@@ -82,10 +99,7 @@ json::value write(const T& value) {
     for (const auto& item : value) array.push_back(write(item));
     return array;
   } else {
-    json::object object;
-    Writer writer{object};
-    describe(writer, const_cast<T&>(value));  // the writer only reads
-    return object;
+    return writeFields<Nothing>(value);
   }
 }
 
@@ -313,7 +327,31 @@ json::object schemaOf() {
   }
 }
 
-Status uniqueIds(const Document& document) {
+json::value versioned(json::object fields) {
+  json::object object{{kVersionKey, kSchemaVersion}};
+  for (auto& member : fields) object.emplace(member.key(), std::move(member.value()));
+  return object;
+}
+
+}  // namespace
+
+json::value toJson(const Document& document) {
+  return versioned(writeFields<Nothing>(document));
+}
+
+json::value toJsonWithoutRows(const Document& document) {
+  return versioned(writeFields<Row>(document));
+}
+
+json::value toJson(const Run& run) {
+  return write(run);
+}
+
+json::value toJson(const Row& row, bool withRuns) {
+  return withRuns ? writeFields<Nothing>(row) : writeFields<Run>(row);
+}
+
+Status checkUniqueIds(const Document& document) {
   std::unordered_set<std::string_view> ids;
   for (std::size_t i = 0; i < document.rows.size(); ++i) {
     if (ids.insert(document.rows[i].id).second) continue;
@@ -323,28 +361,6 @@ Status uniqueIds(const Document& document) {
                                            document.rows[i].id)};
   }
   return Done{};
-}
-
-}  // namespace
-
-json::value toJson(const Document& document) {
-  json::object object{{kVersionKey, kSchemaVersion}};
-  json::value fields = write(document);
-  for (auto& member : fields.get_object()) {
-    object.emplace(member.key(), std::move(member.value()));
-  }
-  return object;
-}
-
-json::value toJson(const Run& run) {
-  return write(run);
-}
-
-json::value toJson(const Row& row, bool withRuns) {
-  if (withRuns) return write(row);
-  Row bare = row;
-  bare.runs.clear();
-  return write(bare);
 }
 
 Result<Document> documentFromJson(const json::value& value) {
@@ -366,7 +382,7 @@ Result<Document> documentFromJson(const json::value& value) {
   }
   Result<Document> document = readWhole<Document>(value, "a result document");
   if (document) {
-    if (Status unique = uniqueIds(*document); !unique) return std::move(unique).error();
+    if (Status unique = checkUniqueIds(*document); !unique) return std::move(unique).error();
   }
   return document;
 }

@@ -13,7 +13,7 @@
 
 #include "harness/core/json.h"
 #include "harness/core/text.h"
-#include "harness/report/display.h"
+#include "harness/report/document_text.h"
 #include "harness/report/report.h"
 
 namespace gdrbench::report {
@@ -103,12 +103,6 @@ std::string line(json::object object) {
   return writeJson(std::move(object)) + "\n";
 }
 
-Document withoutRows(const Document& document) {
-  Document header = document;
-  header.rows.clear();
-  return header;
-}
-
 std::string fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -165,7 +159,7 @@ Result<Journal> Journal::open(const std::string& folder, const Document& header)
   File file(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
   if (file.fd() < 0)
     return systemError("create " + path, errno, "choose another folder with --out");
-  const std::string first = line({{"document", toJson(withoutRows(header))}});
+  const std::string first = line({{"document", toJsonWithoutRows(header)}});
   if (Status written = writeAndSync(file.fd(), first, path); !written) {
     ::unlink(path.c_str());
     return std::move(written).error();
@@ -181,7 +175,7 @@ Status Journal::addRow(const Row& row) {
 
 Status Journal::addRun(const std::string& rowId, const Run& run) {
   const std::string path = folder_ + "/results.jsonl";
-  const json::object body{{"row", wellFormed(rowId)}, {"result", toJson(run)}};
+  const json::object body{{"row", asUtf8(rowId)}, {"result", toJson(run)}};
   if (Status written = appendLine(fd_, line({{"run", body}}), path); !written) return written;
   return sync(fd_, path);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <unordered_map>
 
 #include "harness/core/json.h"
+#include "harness/report/document_text.h"
 #include "harness/report/report.h"
 
 namespace gdrbench::report {
@@ -31,10 +32,16 @@ std::string fileOf(const std::string& path) {
 Result<std::string> readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return systemError("open " + path, errno);
-  std::ostringstream text;
-  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (file.bad() || text.bad()) return systemError("read " + path, EIO);
-  return std::move(text).str();
+  std::string text;
+  std::error_code unknown;
+  const auto size = fs::file_size(path, unknown);
+  if (!unknown) text.reserve(size);
+  std::array<char, 1 << 16> piece{};
+  while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad()) return systemError("read " + path, EIO);
+  return text;
 }
 
 /// Puts the lines of a journal together again.
@@ -131,11 +138,7 @@ Result<Document> readDocument(const std::string& path) {
   Result<std::string> text = readFile(name);
   if (!text) return std::move(text).error();
   if (text->starts_with("{\"document\":")) return fromJournal(*text, name);
-  Result<json::value> value = parseJson(*text, name);
-  if (!value) return std::move(value).error();
-  Result<Document> document = documentFromJson(*value);
-  if (!document) document.error().tried += " from " + name;
-  return document;
+  return parseDocument(*text, name);
 }
 
 }  // namespace gdrbench::report

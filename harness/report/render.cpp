@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 
-#include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/core/units.h"
 #include "harness/report/csv.h"
 #include "harness/report/display.h"
+#include "harness/report/document_text.h"
 #include "harness/report/report.h"
 #include "harness/report/tables.h"
 
@@ -106,30 +105,6 @@ std::string renderMarkdown(const Document& document) {
   return text + "\n" + markdownText(summaryLine(document));
 }
 
-/// One member of the document on a line, and each row on one: short enough for large results, and
-/// lines can be compared, searched and counted.
-std::string renderJson(const Document& document) {
-  Document header = document;
-  header.rows.clear();
-  std::string text = "{";
-  const boost::json::value members = toJson(header);
-  for (const auto& member : members.get_object()) {
-    text += fmt::format("{}\n  \"{}\": ", text == "{" ? "" : ",", std::string_view(member.key()));
-    if (member.key() != "rows") {
-      text += writeJson(member.value());
-      continue;
-    }
-    text += '[';
-    const char* separator = "\n    ";
-    for (const Row& row : document.rows) {
-      text += separator + writeJson(toJson(row, true));
-      separator = ",\n    ";
-    }
-    text += document.rows.empty() ? "]" : "\n  ]";
-  }
-  return text + "\n}";
-}
-
 }  // namespace
 
 Result<Format> parseFormat(std::string_view text) {
@@ -149,7 +124,7 @@ std::string render(const Document& document, Format format, const Style& style) 
     case Format::kCsv:
       return renderCsv(document);
     case Format::kJson:
-      return renderJson(document);
+      return writeDocument(document);
     case Format::kTable:
       break;
   }

@@ -48,7 +48,8 @@ std::string libraryPath() {
 std::string flagsText(const void* data, fi_type type) {
   std::array<char, 1024> text{};
   const char* written = fi_tostr_r(text.data(), text.size(), data, type);
-  return written == nullptr ? "?" : std::string(written);
+  if (written == nullptr) return "?";
+  return *written == '\0' ? "none" : std::string(written);
 }
 
 std::string memlock() {
@@ -81,8 +82,10 @@ Result<std::unique_ptr<Endpoint>> LibfabricEndpoint::open(const OpenRequest& req
 
 LibfabricEndpoint::LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects)
     : request_(request), op_(opOf(request.options.text("op"))), objects_(std::move(objects)) {
-  // Injecting copies with the CPU: never from memory that the CPU cannot read.
-  if (request.options.flag("inject") && request.memory.kind != MemoryKind::kCuda) {
+  // Injecting copies with the CPU: never from memory that the CPU cannot read. It counts as sent at
+  // once, which is not what a named completion level promises.
+  if (request.options.flag("inject") && request.memory.kind != MemoryKind::kCuda &&
+      request.options.text("delivery") == "default") {
     injectBytes_ = objects_->info->tx_attr->inject_size;
   }
 }
@@ -105,6 +108,10 @@ Status LibfabricEndpoint::checkLimits() const {
   }
   const bool ordered = (info.tx_attr->msg_order & FI_ORDER_SAS) != 0;
   if (op_ != Op::kWrite && !ordered) return cannot("it does not keep the order of sends");
+  const std::uint64_t delivery = deliveryFlag(request_.options.text("delivery"));
+  if ((info.tx_attr->op_flags & delivery) != delivery) {
+    return cannot(fmt::format("it did not take delivery '{}'", request_.options.text("delivery")));
+  }
   return Done{};
 }
 
@@ -207,29 +214,30 @@ std::vector<Claim> LibfabricEndpoint::claims() const {
   const auto text = [](const char* value) { return std::string(value == nullptr ? "?" : value); };
   std::vector<Claim> claims = {
       {"provider", text(info.fabric_attr->prov_name), true},
-      {"provider version", versionText(info.fabric_attr->prov_version), true},
+      {"provider_version", versionText(info.fabric_attr->prov_version), true},
       {"library",
        fmt::format("libfabric {} (headers {})", versionText(fi_version()),
                    versionText(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION))),
        true},
-      {"library path", libraryPath(), false},
+      {"library_path", libraryPath(), false},
       {"operation", request_.options.text("op"), true},
       {"fabric", text(info.fabric_attr->name), false},
       {"domain", text(info.domain_attr->name), false},
       {"address", ownName_, false},
       {"protocol", flagsText(&info.ep_attr->protocol, FI_TYPE_PROTOCOL), true},
-      {"data progress", flagsText(&info.domain_attr->data_progress, FI_TYPE_PROGRESS), false},
+      {"data_progress", flagsText(&info.domain_attr->data_progress, FI_TYPE_PROGRESS), false},
       {"threading", flagsText(&info.domain_attr->threading, FI_TYPE_THREADING), false},
-      {"mr mode", flagsText(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE), false},
-      {"op flags", flagsText(&info.tx_attr->op_flags, FI_TYPE_OP_FLAGS), false},
-      {"inject bytes", std::to_string(injectBytes_), true},
-      {"tx depth", std::to_string(info.tx_attr->size), false},
-      {"rx depth", std::to_string(info.rx_attr->size), false},
-      {"max message", std::to_string(info.ep_attr->max_msg_size), false},
+      {"mr_mode", flagsText(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE), false},
+      {"op_flags", flagsText(&info.tx_attr->op_flags, FI_TYPE_OP_FLAGS), false},
+      {"inject_bytes", std::to_string(injectBytes_), true},
+      {"tx_depth", std::to_string(info.tx_attr->size), false},
+      {"rx_depth", std::to_string(info.rx_attr->size), false},
+      {"max_msg_size", std::to_string(info.ep_attr->max_msg_size), false},
+      {"cq_data_size", std::to_string(info.domain_attr->cq_data_size), false},
       {"registration", "host", false},
   };
   if (claims.front().value != request_.options.text("provider")) {
-    claims.push_back({"provider asked for", request_.options.text("provider"), false});
+    claims.push_back({"provider_requested", request_.options.text("provider"), false});
   }
   return claims;
 }

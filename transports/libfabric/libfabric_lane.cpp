@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 namespace gdrbench::libfabric {
 namespace {
@@ -13,9 +14,14 @@ namespace {
 constexpr std::size_t kAtOnce = 32;  ///< completions read in one call
 constexpr Ticket kHello = 0xffff'fff0u;
 constexpr std::uint64_t kHelloBytes = 8;
+constexpr const char* kPeerHint = "is the peer running, and reachable on this address?";
 
 std::size_t contextsFor(const fi_info& info) {
   return info.tx_attr->size + info.rx_attr->size + 16;
+}
+
+std::size_t writesInFlight(const SlotLayout& layout) {
+  return std::max<std::size_t>(4096, 2 * std::size_t{layout.count} + 64);
 }
 
 }  // namespace
@@ -34,14 +40,23 @@ LibfabricLane::LibfabricLane(LaneParts parts)
       injectBytes_(parts.injectBytes),
       wantsDataReceives_(parts.op == Op::kWrite &&
                          (parts.objects.info->rx_attr->mode & FI_RX_CQ_DATA) != 0),
-      contexts_(contextsFor(*parts.objects.info)),
       transmitDepth_(parts.objects.info->tx_attr->size),
       receiveDepth_(parts.objects.info->rx_attr->size),
       sent_(std::max<std::size_t>(1024, parts.objects.info->tx_attr->size)),
-      early_(std::max<std::size_t>(4096, 2 * std::size_t{parts.layout.count} + 64)) {
-  free_.reserve(contexts_.size());
-  for (Context& context : contexts_) free_.push_back(&context);
+      expected_(writesInFlight(parts.layout)),
+      early_(writesInFlight(parts.layout)),
+      arrived_(writesInFlight(parts.layout)) {
+  auto contexts = std::make_shared<std::vector<Context>>(contextsFor(*parts.objects.info));
+  free_.reserve(contexts->size());
+  for (Context& context : *contexts) free_.push_back(&context);
+  objects_.borrowed.push_back(std::move(contexts));
   if (wantsDataReceives_) dataReceivesOwed_ = std::min<std::size_t>(receiveDepth_, 512);
+}
+
+/// Receives may still be posted in memory that is given back next: the endpoint goes first. Not
+/// where regions are bound to it, for those must go before.
+LibfabricLane::~LibfabricLane() {
+  if ((objects_.info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) objects_.ep.reset();
 }
 
 LibfabricLane::Context* LibfabricLane::take(Kind kind, Ticket ticket,
@@ -95,11 +110,7 @@ bool LibfabricLane::startSend(const Send& send) noexcept {
 
 bool LibfabricLane::startExpect(const Expect& expect) noexcept {
   std::byte* into = target_.data() + layout_.offsetOf(expect.slot);
-  if (op_ == Op::kWrite) {
-    // The peer's write needs nothing from this side but that its arrival be told.
-    ++credits_;
-    return true;
-  }
+  if (op_ == Op::kWrite) return awaitWrite(expect.ticket);
   const bool fetch = oneSided(expect.slot);
   Context* context = take(fetch ? Kind::kFetch : Kind::kReceive, expect.ticket, expect.bytes);
   if (context == nullptr) return false;
@@ -108,6 +119,14 @@ bool LibfabricLane::startExpect(const Expect& expect) noexcept {
                       peer_.source + layout_.offsetOf(expect.slot), peer_.sourceKey, context)
             : fi_recv(ep_, into, expect.bytes, targetDescriptor_, peer_.address, context);
   return started(code, context, fetch ? "fi_read" : "fi_recv");
+}
+
+/// The peer's write needs nothing from this side but that its arrival be told, and told by name:
+/// some networks deliver out of order.
+bool LibfabricLane::awaitWrite(Ticket ticket) noexcept {
+  if (expected_.full() || arrived_.full()) return false;
+  (!early_.empty() && early_.remove(ticket) ? arrived_ : expected_).push(ticket);
+  return true;
 }
 
 Accepted LibfabricLane::submit(std::span<const Send> sends,
@@ -138,9 +157,8 @@ bool LibfabricLane::postDataReceives() noexcept {
 std::size_t LibfabricLane::drainPending(std::span<Event> events) noexcept {
   std::size_t n = 0;
   while (n < events.size() && !sent_.empty()) events[n++] = {Event::Kind::kSent, sent_.pop()};
-  while (n < events.size() && credits_ != 0 && !early_.empty()) {
-    --credits_;
-    events[n++] = {Event::Kind::kArrived, early_.pop()};
+  while (n < events.size() && !arrived_.empty()) {
+    events[n++] = {Event::Kind::kArrived, arrived_.pop()};
   }
   return n;
 }
@@ -153,11 +171,10 @@ bool LibfabricLane::translate(const fi_cq_data_entry& entry, Event& event) noexc
       ++dataReceivesOwed_;
     }
     const auto ticket = static_cast<Ticket>(entry.data);
-    if (credits_ == 0 || !early_.empty()) {
+    if (!expected_.remove(ticket)) {
       early_.push(ticket);
       return false;
     }
-    --credits_;
     event = {Event::Kind::kArrived, ticket};
     return true;
   }
@@ -220,16 +237,28 @@ void LibfabricLane::noteCqError() noexcept {
 Error LibfabricLane::errorDetail() const {
   const long code = -static_cast<long>(failure_);
   const bool peerGone = code == FI_ECONNRESET || code == FI_ENOTCONN || code == FI_ECONNABORTED ||
-                        code == FI_ESHUTDOWN || code == FI_ECONNREFUSED || code == EPIPE;
+                        code == FI_ESHUTDOWN || code == FI_ECONNREFUSED || code == EPIPE ||
+                        code == FI_EHOSTUNREACH || code == FI_EHOSTDOWN || code == FI_ETIMEDOUT;
   Error error =
-      fabricError(fmt::format("{} with {} over provider {}", failedAt_, peer_.name,
-                              objects_.info->fabric_attr->prov_name),
-                  static_cast<long>(failure_), peerGone ? "look at the other side's account" : "",
+      fabricError(fmt::format("{} with {}", failedAt_, peerText()), static_cast<long>(failure_),
+                  peerGone ? "look at the other side's account" : "",
                   peerGone ? ErrorCode::kPeerLost : ErrorCode::kTransport);
   if (fromCq_) {
     error.nativeText +=
         fmt::format("; the provider says: {} (prov_errno {})", cqText_.data(), cqError_.prov_errno);
   }
+  return error;
+}
+
+std::string LibfabricLane::peerText() const {
+  return fmt::format("{} over provider {}", peer_.name, objects_.info->fabric_attr->prov_name);
+}
+
+Error LibfabricLane::connectError() const {
+  Error error = errorDetail();
+  error.nativeText = fmt::format("could not {}: {}", failedAt_, error.nativeText);
+  error.tried = "connect to " + peerText();
+  if (error.next.empty()) error.next = kPeerHint;
   return error;
 }
 
@@ -240,23 +269,26 @@ Status LibfabricLane::handshake(Role role, Deadline deadline) {
   bool sentReported = false;
   bool arrived = false;
   std::array<Event, 8> events;
-  if (wantsDataReceives_ && !postDataReceives()) return errorDetail();
+  if (wantsDataReceives_ && !postDataReceives()) return connectError();
   while (!arrived || !sentReported) {
     if (!expected) expected = submit({}, {&hello, 1}).expects == 1;
     const bool myTurn = expected && (role == Role::kInitiator || arrived);
     if (myTurn && !sent) sent = submit({&hello, 1}, {}).sends == 1;
     const std::size_t n = poll(events);
     for (std::size_t i = 0; i < n; ++i) {
-      if (events[i].kind == Event::Kind::kFailed) return errorDetail();
+      if (events[i].kind == Event::Kind::kFailed) return connectError();
       (events[i].kind == Event::Kind::kSent ? sentReported : arrived) = true;
     }
-    if (n == 0 && std::chrono::steady_clock::now() > deadline) {
+    if (n != 0) continue;
+    std::this_thread::yield();
+    if (std::chrono::steady_clock::now() > deadline) {
+      // A responder speaks when it has been spoken to.
+      const bool silent = sent || (expected && role == Role::kResponder);
       return Error{.code = ErrorCode::kTimeout,
-                   .tried = fmt::format("exchange a first message with {} over provider {}",
-                                        peer_.name, objects_.info->fabric_attr->prov_name),
-                   .nativeText = sent ? "the peer did not answer in time"
-                                      : "the provider would not take the message in time",
-                   .next = "is the peer reachable on this address, and is it running?"};
+                   .tried = "connect to " + peerText(),
+                   .nativeText = silent ? "no message of the peer came in time"
+                                        : "the provider would not take a message in time",
+                   .next = kPeerHint};
     }
   }
   return Done{};

@@ -50,6 +50,9 @@ struct LaneParts {
 class LibfabricLane final : public Lane {
  public:
   explicit LibfabricLane(LaneParts parts);
+  ~LibfabricLane() override;
+  LibfabricLane(const LibfabricLane&) = delete;
+  LibfabricLane& operator=(const LibfabricLane&) = delete;
 
   Accepted submit(std::span<const Send> sends, std::span<const Expect> expects) noexcept override;
   std::size_t poll(std::span<Event> events) noexcept override;
@@ -60,6 +63,8 @@ class LibfabricLane final : public Lane {
   Status handshake(Role role, Deadline deadline);
 
  private:
+  [[nodiscard]] Error connectError() const;
+  [[nodiscard]] std::string peerText() const;
   enum class Kind : std::uint8_t { kSend, kReceive, kFetch, kData };
   /// One outstanding operation. The first member is the provider's to use (FI_CONTEXT,
   /// FI_CONTEXT2).
@@ -87,6 +92,15 @@ class LibfabricLane final : public Lane {
       --count_;
       return ticket;
     }
+    /// True when it was there. Those who leave in the order in which they came cost one compare.
+    bool remove(Ticket ticket) noexcept {
+      std::size_t at = 0;
+      while (at < count_ && slots_[wrap(first_ + at)] != ticket) ++at;
+      if (at == count_) return false;
+      for (; at != 0; --at) slots_[wrap(first_ + at)] = slots_[wrap(first_ + at - 1)];
+      pop();
+      return true;
+    }
 
    private:
     [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
@@ -98,6 +112,7 @@ class LibfabricLane final : public Lane {
 
   bool startSend(const Send& send) noexcept;
   bool startExpect(const Expect& expect) noexcept;
+  bool awaitWrite(Ticket ticket) noexcept;
   bool postDataReceives() noexcept;
   /// True when the operation was started; false for back-pressure, or after noteFailure().
   bool started(ssize_t code, Context* context, const char* what) noexcept;
@@ -134,15 +149,15 @@ class LibfabricLane final : public Lane {
   bool wantsDataReceives_;  ///< FI_RX_CQ_DATA: each arriving write consumes a posted receive
   std::size_t dataReceivesOwed_ = 0;
 
-  std::vector<Context> contexts_;
-  std::vector<Context*> free_;
+  std::vector<Context*> free_;  ///< the contexts themselves are the endpoint's, see Objects
   /// Kept below the depth of each queue by this side: some providers answer a full one with an
   /// error that is no back-pressure (shm 1.17: FI_ENOMEM).
   std::size_t transmits_ = 0, receives_ = 0;
   std::size_t transmitDepth_, receiveDepth_;
-  Tickets sent_;               ///< injected: done, not reported yet
-  Tickets early_;              ///< arrived before their expect
-  std::uint64_t credits_ = 0;  ///< expects of one-sided messages that no arrival has used
+  Tickets sent_;      ///< injected: done, not reported yet
+  Tickets expected_;  ///< writes of the peer that have not arrived
+  Tickets early_;     ///< arrived before their expect
+  Tickets arrived_;   ///< of those, expected since, not reported yet
 
   bool failed_ = false;
   const char* failedAt_ = "";

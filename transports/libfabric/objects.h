@@ -2,8 +2,8 @@
 // What an endpoint opens, in the order in which it is opened. Private to the module.
 #pragma once
 
-#include <chrono>
 #include <memory>
+#include <vector>
 
 #include "harness/core/result.h"
 #include "transports/libfabric/handles.h"
@@ -18,6 +18,8 @@ struct Objects {
   Fid<fid_domain> domain;
   Fid<fid_av> av;
   Fid<fid_cq> cq;
+  /// What the provider may still write to until the endpoint is closed: contexts of operations.
+  std::vector<std::shared_ptr<void>> borrowed;
   Fid<fid_ep> ep;
 };
 

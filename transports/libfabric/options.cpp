@@ -30,7 +30,8 @@ constexpr Option kOptions[] = {
     {.name = "inject",
      .type = OptionType::kBool,
      .fallback = "true",
-     .help = "use fi_inject for messages up to the provider's inject size (host memory only)"},
+     .help = "use fi_inject for messages up to the provider's inject size (host memory only, and "
+             "only with the default delivery)"},
     {.name = "tx_depth",
      .type = OptionType::kInteger,
      .fallback = "0",
@@ -60,13 +61,6 @@ constexpr Option kOptions[] = {
 
 OptionTable options() {
   return kOptions;
-}
-
-Capabilities capabilities(const OptionSet& options) {
-  const std::string& op = options.text("op");
-  return {.memory = {MemoryKind::kHost},
-          .flow = op == "read" ? DataFlow::kPull : DataFlow::kPush,
-          .operation = op == "write" ? "write with CQ data" : op};
 }
 
 Status validate(const OptionSet& options) {

@@ -11,7 +11,15 @@
 namespace gdrbench::libfabric {
 
 OptionTable options();
-Capabilities capabilities(const OptionSet& options);
+
+/// Inline: the module needs it too, and cannot count on the program that opens it to export it.
+inline Capabilities capabilities(const OptionSet& options) {
+  const std::string& op = options.text("op");
+  return {.memory = {MemoryKind::kHost},
+          .flow = op == "read" ? DataFlow::kPull : DataFlow::kPush,
+          .operation = op == "write" ? "write with CQ data" : op};
+}
+
 Status validate(const OptionSet& options);
 
 /// "libfabric:tcp", "libfabric:shm/read".

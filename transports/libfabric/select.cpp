@@ -52,22 +52,26 @@ std::string environmentConflict(const std::string& provider) {
   return {};
 }
 
+/// What this transport does when a provider asks for it.
+constexpr int kMrMode =
+    FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+/// Everything but the two values, not flags, of the time before 1.5 (basic, scalable).
+constexpr int kAnyMrMode = ~3;
+
 Info hintsFor(const Wanted& wanted) {
   Info hints(fi_allocinfo());
   hints->ep_attr->type = FI_EP_RDM;
   hints->caps = FI_MSG | (wanted.op == "send" ? 0 : FI_RMA);
   hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
-  hints->domain_attr->mr_mode =
-      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  hints->domain_attr->mr_mode = wanted.anyMrMode ? kAnyMrMode : kMrMode;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->name = copied(wanted.domain);
   hints->fabric_attr->prov_name = copied(wanted.provider);
   if (wanted.progress == "auto") hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
   if (wanted.progress == "manual") hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   // Receives are matched in the order in which they were posted: the sends must keep theirs.
-  hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-  if (wanted.delivery == "transmit") hints->tx_attr->op_flags = FI_TRANSMIT_COMPLETE;
-  if (wanted.delivery == "delivery") hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+  if (wanted.ordered) hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->tx_attr->op_flags = deliveryFlag(wanted.delivery);
   hints->tx_attr->size = wanted.txDepth;
   hints->rx_attr->size = wanted.rxDepth;
   return hints;
@@ -154,6 +158,9 @@ Error explainNothing(const Wanted& wanted, int code) {
       {fmt::format("tx_depth {} and rx_depth {}", wanted.txDepth, wanted.rxDepth),
        [](Wanted& w) { w.txDepth = w.rxDepth = 0; }},
       {fmt::format("op '{}' (RMA)", wanted.op), [](Wanted& w) { w.op = "send"; }},
+      {"the order of sends (FI_ORDER_SAS)", [](Wanted& w) { w.ordered = false; }},
+      {"a way to register memory that this transport knows (it may need FI_MR_RAW)",
+       [](Wanted& w) { w.anyMrMode = true; }},
   };
   Wanted less = wanted;
   for (const Wish& wish : wishes) {
@@ -177,6 +184,11 @@ std::uint32_t apiVersion() {
   return FI_VERSION(1, 17);
 }
 
+std::uint64_t deliveryFlag(std::string_view delivery) {
+  if (delivery == "transmit") return FI_TRANSMIT_COMPLETE;
+  return delivery == "delivery" ? FI_DELIVERY_COMPLETE : 0;
+}
+
 Wanted Wanted::from(const OpenRequest& request) {
   const OptionSet& options = request.options;
   return {.provider = options.text("provider"),
@@ -188,6 +200,8 @@ Wanted Wanted::from(const OpenRequest& request) {
           .txDepth = static_cast<std::size_t>(options.integer("tx_depth")),
           .rxDepth = static_cast<std::size_t>(options.integer("rx_depth")),
           .peerOnThisHost = request.lane.peerOnThisHost,
+          // Arrivals of writes are told apart by their tickets.
+          .ordered = options.text("op") != "write",
           .ownName = request.namePrefix + (request.role == Role::kInitiator ? "i" : "r")};
 }
 
@@ -214,7 +228,7 @@ std::vector<std::string> rdmProviders() {
   hints->ep_attr->type = FI_EP_RDM;
   hints->mode = ~0ull;
   hints->domain_attr->mode = ~0ull;
-  hints->domain_attr->mr_mode = ~(FI_MR_BASIC | FI_MR_SCALABLE);
+  hints->domain_attr->mr_mode = kAnyMrMode;
   const Found found = ask(hints.get(), {});
   std::vector<std::string> names;
   for (const fi_info* info = found.list.get(); info != nullptr; info = info->next) {

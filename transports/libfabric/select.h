@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/option.h"
@@ -16,12 +17,17 @@ namespace gdrbench::libfabric {
 /// The API version that this module was written for and compiled against, whichever is older.
 std::uint32_t apiVersion();
 
+/// The completion level that an option asks for; 0: the provider's default.
+std::uint64_t deliveryFlag(std::string_view delivery);
+
 struct Wanted {
   std::string provider, domain, address;
   std::string op = "write";
   std::string progress = "default", delivery = "default";
   std::size_t txDepth = 0, rxDepth = 0;
   bool peerOnThisHost = true;
+  bool ordered = true;     ///< sends keep their order
+  bool anyMrMode = false;  ///< also memory registration modes that this transport cannot do
   /// Name for providers whose addresses are names (shm).
   std::string ownName;
 

@@ -201,6 +201,49 @@ TEST_CASE("the JSON format is one document with one line for each row") {
   CHECK(writeJson(parsed(render(empty, Format::kJson, {}))) == writeJson(toJson(empty)));
 }
 
+TEST_CASE("the layout of a file does not matter, only its content") {
+  const TemporaryFolder folder;
+  const auto readBack = [&](const std::string& text) {
+    writeText(folder / "x", text);
+    const auto document = readDocument(folder / "x");
+    REQUIRE_MESSAGE(document, document.error().what());
+    return writeJson(toJson(*document));
+  };
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 50; ++i) {
+    const Document document = randomDocument(random);
+    const std::string same = writeJson(toJson(document));
+    const std::string lines = render(document, Format::kJson, {});
+    REQUIRE(readBack(lines) == same);
+    REQUIRE(readBack(lines + "\n") == same);
+    REQUIRE(readBack(writeJsonPretty(toJson(document))) == same);
+    REQUIRE(readBack(same) == same);
+  }
+}
+
+TEST_CASE("a fault in a file written by lines is named with its place") {
+  const TemporaryFolder folder;
+  const std::string text = render(sampleDocument(), Format::kJson, {});
+  const auto after = [&](std::string_view from, std::string_view to, std::size_t nth) {
+    std::string changed = text;
+    std::size_t place = changed.find(from);
+    for (; nth > 0; --nth) place = changed.find(from, place + 1);
+    REQUIRE(place != std::string::npos);
+    writeText(folder / "x", changed.replace(place, from.size(), to));
+    const auto document = readDocument(folder / "x");
+    CHECK_FALSE(document);
+    return document ? "" : document.error().what();
+  };
+  CHECK(says(after("\"size_bytes\":64", "\"size_bytes\":-64", 1),
+             "rows[1].size_bytes is not a number of the right kind"));
+  CHECK(says(after("\"id\":\"gpu/ping-pong/1001B\"", "\"id\":\"gpu/ping-pong/64B\"", 0),
+             "rows[6].id 'gpu/ping-pong/64B' is that of an earlier row"));
+  CHECK(says(after("\n  ]", ",\n  ]", 0), "line "));
+  CHECK(says(after("},\n    {", "}\n    {", 0), "line "));
+  CHECK(says(after("\n  \"notes\": ", "\n  \"rows\": [],\n  \"notes\": ", 0),
+             "the key 'rows' stands twice"));
+}
+
 TEST_CASE("the schema accepts what is written, and refuses what the reader refuses") {
   if (std::system("/usr/bin/python3 -c 'import jsonschema' 2>/dev/null") != 0) {
     MESSAGE("[SKIPPED] /usr/bin/python3 has no module jsonschema");
