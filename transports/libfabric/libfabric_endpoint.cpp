@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include "harness/core/units.h"
 
@@ -20,6 +22,30 @@ struct AddressHeader {
   std::uint32_t nameBytes = 0;
   std::uint64_t target = 0, targetKey = 0;
   std::uint64_t source = 0, sourceKey = 0;
+};
+
+/// Endpoints of this process that are closed, where an address is a name. The shm provider of 1.17
+/// never forgets them: inserting such an address reads memory that is no longer mapped.
+class ClosedNames {
+ public:
+  static void add(std::string name) {
+    const std::lock_guard lock(mutex());
+    names().insert(std::move(name));
+  }
+  static bool contains(const std::string& name) {
+    const std::lock_guard lock(mutex());
+    return names().contains(name);
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::set<std::string>& names() {
+    static std::set<std::string> all;
+    return all;
+  }
 };
 
 Op opOf(const std::string& text) {
@@ -88,6 +114,10 @@ LibfabricEndpoint::LibfabricEndpoint(const OpenRequest& request, std::unique_ptr
       request.options.text("delivery") == "default") {
     injectBytes_ = objects_->info->tx_attr->inject_size;
   }
+}
+
+LibfabricEndpoint::~LibfabricEndpoint() {
+  if (objects_->info->addr_format == FI_ADDR_STR) ClosedNames::add(ownName_);
 }
 
 Status LibfabricEndpoint::checkLimits() const {
@@ -187,6 +217,13 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
   }
   const std::byte* name = peerAddress.data() + sizeof header;
   peerName_ = textOf(objects_->av.get(), name);
+  if (ClosedNames::contains(peerName_)) {
+    return Error{.code = ErrorCode::kPeerLost,
+                 .tried = fmt::format("connect to {} over provider {}", peerName_,
+                                      objects_->info->fabric_attr->prov_name),
+                 .nativeText = "that endpoint, of this same process, is closed",
+                 .next = "look at the other side's account"};
+  }
   const KeepSignalHandlers keep;
   Peer peer{.target = header.target,
             .targetKey = header.targetKey,

@@ -17,6 +17,10 @@ class LibfabricEndpoint final : public Endpoint {
   /// Selects, opens, and compares what the provider can do with what the lane needs.
   static Result<std::unique_ptr<Endpoint>> open(const OpenRequest& request);
 
+  ~LibfabricEndpoint() override;
+  LibfabricEndpoint(const LibfabricEndpoint&) = delete;
+  LibfabricEndpoint& operator=(const LibfabricEndpoint&) = delete;
+
   Result<std::unique_ptr<MemoryRegion>> registerMemory(const Buffer& buffer) override;
   Result<Bytes> address(const MemoryRegion& source, const MemoryRegion& target) override;
   Result<std::unique_ptr<Lane>> connect(std::span<const std::byte> peerAddress,
