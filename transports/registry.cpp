@@ -83,6 +83,7 @@ Result<std::unique_ptr<Transport>> Registry::make(std::string_view name,
   const TransportEntry* entry = find(name);
   if (entry == nullptr) {
     std::vector<std::string_view> names;
+    names.reserve(entries_.size());
     for (const TransportEntry& each : entries_) names.push_back(each.name);
     return Error{
         .code = ErrorCode::kUsage,

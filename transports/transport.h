@@ -73,8 +73,8 @@ class Lane {
                           std::span<const Expect> expects) noexcept = 0;
 
   /// Drives progress and fills `events` from the front; answers how many. A lane reports kSent
-  /// once for each send, and kArrived once for each expect and not before that expect was submitted;
-  /// after kFailed nothing else is valid.
+  /// once for each send, and kArrived once for each expect and not before that expect was
+  /// submitted; after kFailed nothing else is valid.
   virtual std::size_t poll(std::span<Event> events) noexcept = 0;
 
   /// Why the lane failed. Cold; meaningful only after a kFailed event.

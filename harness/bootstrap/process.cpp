@@ -46,6 +46,7 @@ std::vector<std::string> environmentWith(const SpawnRequest& request) {
                                       [&](const auto& pair) { return pair.first == key; });
     if (!replaced) variables.emplace_back(text);
   }
+  variables.reserve(variables.size() + request.env.size());
   for (const auto& [key, value] : request.env)
     variables.push_back(fmt::format("{}={}", key, value));
   return variables;
