@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 #include "harness/core/text.h"
 #include "harness/core/units.h"
@@ -39,9 +40,25 @@ std::string range(const Option& option) {
   return {};
 }
 
-Result<OptionValue> inRange(const Option& option, std::string_view text, double value,
-                            OptionValue held) {
-  if (value >= option.min && value <= option.max) return held;
+bool within(const Option& option, double value) {
+  return value >= option.min && value <= option.max;
+}
+
+/// As a double, 2^53 + 1 is 2^53, and would pass a limit of 2^53.
+bool within(const Option& option, std::int64_t value) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  const bool belowMax =
+      option.max >= kTwoTo63 ||
+      (option.max >= -kTwoTo63 && value <= static_cast<std::int64_t>(std::floor(option.max)));
+  const bool aboveMin =
+      option.min <= -kTwoTo63 ||
+      (option.min < kTwoTo63 && value >= static_cast<std::int64_t>(std::ceil(option.min)));
+  return belowMax && aboveMin;
+}
+
+template <class T>
+Result<OptionValue> inRange(const Option& option, std::string_view text, T value) {
+  if (within(option, value)) return OptionValue(value);
   return Error{.code = ErrorCode::kUsage,
                .tried = fmt::format("'{}' is out of range: {}", text, range(option))};
 }
@@ -72,11 +89,13 @@ const T& single(std::string_view name, const OptionSet::Entry& entry) {
 }  // namespace
 
 Result<OptionValue> parseOption(const Option& option, std::string_view text) {
-  const auto number = [&](auto parsed, auto convert) -> Result<OptionValue> {
+  const auto number = [&](auto parsed) -> Result<OptionValue> {
     if (!parsed) return parsed.error();
-    return inRange(option, text, static_cast<double>(*parsed), OptionValue(convert(*parsed)));
+    // Sizes are below 2^63.
+    using T = std::decay_t<decltype(*parsed)>;
+    using Held = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
+    return inRange(option, text, static_cast<Held>(*parsed));
   };
-  const auto same = [](auto value) { return value; };
   switch (option.type) {
     case OptionType::kBool:
       if (text == "true") return OptionValue(true);
@@ -84,15 +103,15 @@ Result<OptionValue> parseOption(const Option& option, std::string_view text) {
       return Error{.code = ErrorCode::kUsage,
                    .tried = fmt::format("'{}' is neither true nor false", text)};
     case OptionType::kInteger:
-      return number(parseInteger(text), same);
+      return number(parseInteger(text));
     case OptionType::kNumber:
-      return number(parseNumber(text), same);
+      return number(parseNumber(text));
     case OptionType::kSize:
-      return number(parseSize(text), [](std::uint64_t v) { return static_cast<std::int64_t>(v); });
+      return number(parseSize(text));
     case OptionType::kDuration:
-      return number(parseDuration(text), same);
+      return number(parseDuration(text));
     case OptionType::kPercent:
-      return number(parsePercent(text), same);
+      return number(parsePercent(text));
     case OptionType::kChoice:
       return parseChoice(option, text);
     case OptionType::kText:

@@ -86,6 +86,30 @@ TEST_CASE("a value out of range is refused with what is accepted, in its own uni
   CHECK(parsed<double>("precision", "7%") == 0.07);
 }
 
+TEST_CASE("limits of whole numbers hold exactly, where a double cannot tell neighbours apart") {
+  const auto accepts = [](const Option& type, std::string_view text) {
+    return parseOption(type, text).ok();
+  };
+  const Option count{.name = "n",
+                     .type = OptionType::kInteger,
+                     .min = -9007199254740992.0,
+                     .max = 9007199254740992.0};
+  CHECK(accepts(count, "9007199254740992"));
+  CHECK_FALSE(accepts(count, "9007199254740993"));
+  CHECK(accepts(count, "-9007199254740992"));
+  CHECK_FALSE(accepts(count, "-9007199254740993"));
+  const Option free{.name = "n", .type = OptionType::kInteger};
+  CHECK(accepts(free, "9223372036854775807"));
+  CHECK(accepts(free, "-9223372036854775808"));
+  const Option whole{.name = "n", .type = OptionType::kInteger, .min = 0.5, .max = 1e300};
+  CHECK_FALSE(accepts(whole, "0"));
+  CHECK(accepts(whole, "1"));
+  CHECK(accepts(whole, "9223372036854775807"));
+  const Option none{.name = "n", .type = OptionType::kInteger, .min = 1e300, .max = -1e300};
+  CHECK_FALSE(accepts(none, "9223372036854775807"));
+  CHECK_FALSE(accepts(none, "-9223372036854775808"));
+}
+
 TEST_CASE("a text of the wrong type is refused") {
   CHECK(refusal("port", "010").starts_with("'010' is not a whole number"));
   CHECK(refusal("port", "7k").starts_with("'7k' is not a whole number"));
