@@ -235,7 +235,7 @@ void Watch::Impl::armPidfd(std::size_t index) {
 std::size_t Watch::Impl::readSome(std::size_t index) {
   Child& child = *children[index];
   if (!child.channel.is_open()) return 0;
-  std::array<char, 64 * 1024> piece;
+  std::array<char, std::size_t{64} * 1024> piece;
   ssize_t got = 0;
   do {
     got = ::recv(child.channel.native_handle(), piece.data(), piece.size(), MSG_DONTWAIT);
