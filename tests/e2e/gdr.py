@@ -179,8 +179,10 @@ class BenchTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gdr-e2e-"))
         self.mark = f"GDRBENCH_E2E={uuid.uuid4()}"
         self.conductors = []
+        # Not tearDown: this also runs when a setUp after this one fails.
+        self.addCleanup(self.clean_up)
 
-    def tearDown(self):
+    def clean_up(self):
         try:
             self.check_nothing_left()
         finally:
