@@ -47,6 +47,8 @@ LibfabricLane::LibfabricLane(LaneParts parts)
       early_(writesInFlight(parts.layout)),
       arrived_(writesInFlight(parts.layout)) {
   auto contexts = std::make_shared<std::vector<Context>>(contextsFor(*parts.objects.info));
+  firstContext_ = contexts->data();
+  endOfContexts_ = firstContext_ + contexts->size();
   free_.reserve(contexts->size());
   for (Context& context : *contexts) free_.push_back(&context);
   objects_.borrowed.push_back(std::move(contexts));
@@ -164,29 +166,30 @@ std::size_t LibfabricLane::drainPending(std::span<Event> events) noexcept {
 }
 
 bool LibfabricLane::translate(const fi_cq_data_entry& entry, Event& event) noexcept {
-  const bool remote = (entry.flags & FI_REMOTE_CQ_DATA) != 0 && op_ == Op::kWrite;
-  if (remote) {
-    if (wantsDataReceives_ && entry.op_context != nullptr) {
-      give(static_cast<Context*>(entry.op_context));
-      ++dataReceivesOwed_;
-    }
-    const auto ticket = static_cast<Ticket>(entry.data);
-    if (!expected_.remove(ticket)) {
-      early_.push(ticket);
-      return false;
-    }
-    event = {Event::Kind::kArrived, ticket};
-    return true;
-  }
+  // Not by FI_REMOTE_CQ_DATA: sockets sets it on the completions of the writer too.
+  if (!isOwn(entry.op_context)) return translateArrival(static_cast<Ticket>(entry.data), event);
   auto* context = static_cast<Context*>(entry.op_context);
   const Context done = *context;
   give(context);
+  if (done.kind == Kind::kData) {
+    ++dataReceivesOwed_;
+    return translateArrival(static_cast<Ticket>(entry.data), event);
+  }
   if (done.kind == Kind::kReceive && entry.len != done.bytes) {
     noteFailure(-FI_ETRUNC, "receive a message of the length that was expected");
     event = {Event::Kind::kFailed, done.ticket};
     return true;
   }
   event = {done.kind == Kind::kSend ? Event::Kind::kSent : Event::Kind::kArrived, done.ticket};
+  return true;
+}
+
+bool LibfabricLane::translateArrival(Ticket ticket, Event& event) noexcept {
+  if (!expected_.remove(ticket)) {
+    early_.push(ticket);
+    return false;
+  }
+  event = {Event::Kind::kArrived, ticket};
   return true;
 }
 
@@ -223,9 +226,9 @@ void LibfabricLane::noteCqError() noexcept {
   if (text != nullptr && text != cqText_.data()) {
     std::strncpy(cqText_.data(), text, cqText_.size() - 1);
   }
-  const auto* context = static_cast<const Context*>(cqError_.op_context);
   const char* what = "complete an operation";
-  if (context != nullptr) {
+  if (isOwn(cqError_.op_context)) {
+    const auto* context = static_cast<const Context*>(cqError_.op_context);
     what = context->kind == Kind::kSend      ? "complete a send"
            : context->kind == Kind::kReceive ? "complete a receive"
            : context->kind == Kind::kFetch   ? "complete a read"

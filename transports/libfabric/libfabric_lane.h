@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "transports/libfabric/objects.h"
@@ -124,12 +125,18 @@ class LibfabricLane final : public Lane {
   [[nodiscard]] static bool receives(Kind kind) noexcept {
     return kind == Kind::kReceive || kind == Kind::kData;
   }
+  /// A completion of this side's own operation; the context of any other is not defined.
+  [[nodiscard]] bool isOwn(const void* context) const noexcept {
+    const std::less<const void*> less;
+    return !less(context, firstContext_) && less(context, endOfContexts_);
+  }
   std::size_t& countOf(Kind kind) noexcept { return receives(kind) ? receives_ : transmits_; }
   void noteFailure(ssize_t code, const char* what) noexcept;
   void noteCqError() noexcept;
   std::size_t drainPending(std::span<Event> events) noexcept;
   /// Turns one completion into an event; false when it makes none now.
   bool translate(const fi_cq_data_entry& entry, Event& event) noexcept;
+  bool translateArrival(Ticket ticket, Event& event) noexcept;
   [[nodiscard]] bool isSync(std::uint32_t slot) const noexcept { return slot == layout_.count; }
   [[nodiscard]] bool oneSided(std::uint32_t slot) const noexcept {
     return op_ == Op::kWrite || (op_ == Op::kRead && !isSync(slot));
@@ -149,6 +156,8 @@ class LibfabricLane final : public Lane {
   bool wantsDataReceives_;  ///< FI_RX_CQ_DATA: each arriving write consumes a posted receive
   std::size_t dataReceivesOwed_ = 0;
 
+  const Context* firstContext_ = nullptr;
+  const Context* endOfContexts_ = nullptr;
   std::vector<Context*> free_;  ///< the contexts themselves are the endpoint's, see Objects
   /// Kept below the depth of each queue by this side: some providers answer a full one with an
   /// error that is no back-pressure (shm 1.17: FI_ENOMEM).

@@ -11,21 +11,6 @@
 namespace gdrbench::libfabric {
 namespace {
 
-/// Every provider that this libfabric has compiled in or can load, usable here or not.
-std::vector<std::string> compiledIn() {
-  fi_info* list = nullptr;
-  std::vector<std::string> names;
-  if (fi_getinfo(apiVersion(), nullptr, nullptr, FI_PROV_ATTR_ONLY, nullptr, &list) != 0)
-    return names;
-  const Info owner(list);
-  for (const fi_info* info = list; info != nullptr; info = info->next) {
-    const char* name = info->fabric_attr->prov_name;
-    if (name == nullptr || std::string_view(name).starts_with("ofi_")) continue;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
-  }
-  return names;
-}
-
 /// Usable means opened with what this transport needs, not merely listed.
 Device tryProvider(const std::string& provider) {
   Wanted wanted;
@@ -63,7 +48,7 @@ class LibfabricTransport final : public Transport {
   Result<std::vector<Device>> probe() override {
     const KeepSignalHandlers keep;
     std::vector<std::string> names = rdmProviders();
-    for (const std::string& name : compiledIn()) {
+    for (const std::string& name : builtProviders()) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
     std::sort(names.begin(), names.end());

@@ -21,6 +21,14 @@ std::string coreOf(std::string_view provider) {
   return std::string(provider.substr(0, provider.find(';')));
 }
 
+std::string domainOf(const fi_info& info) {
+  return info.domain_attr->name == nullptr ? "?" : info.domain_attr->name;
+}
+
+void addOnce(std::vector<std::string>& names, std::string name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
 std::vector<std::string_view> splitAt(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -51,6 +59,12 @@ std::string environmentConflict(const std::string& provider) {
   }
   return {};
 }
+
+constexpr std::pair<std::string_view, const char*> kNeedHardware[] = {{"FI_VERBS_", "verbs"},
+                                                                      {"FI_EFA_", "efa"},
+                                                                      {"FI_CXI_", "cxi"},
+                                                                      {"FI_OPX_", "opx"},
+                                                                      {"FI_PSM3_", "psm3"}};
 
 /// What this transport does when a provider asks for it.
 constexpr int kMrMode =
@@ -89,13 +103,16 @@ Found ask(const fi_info* hints, const std::string& node) {
   return {code, Info(list)};
 }
 
-/// The first entry with exactly this provider, else the first with a utility layer over it.
-const fi_info* pick(const fi_info* list, const std::string& provider) {
+/// The first entry with exactly this provider, else the first with a utility layer over it. Of the
+/// domain that was asked for: layered providers of 1.17 offer the others too.
+const fi_info* pick(const fi_info* list, const Wanted& wanted) {
+  const std::string& provider = wanted.provider;
+  const bool plain = provider.find(';') == std::string::npos;
   const fi_info* layered = nullptr;
   for (const fi_info* info = list; info != nullptr; info = info->next) {
+    if (!wanted.domain.empty() && domainOf(*info) != wanted.domain) continue;
     const std::string name = info->fabric_attr->prov_name;
     if (name == provider) return info;
-    const bool plain = provider.find(';') == std::string::npos;
     if (layered == nullptr && plain && coreOf(name) == provider) layered = info;
   }
   return layered;
@@ -119,22 +136,25 @@ std::string domainsOf(const fi_info* list, const std::string& provider) {
   std::vector<std::string> names;
   for (const fi_info* info = list; info != nullptr; info = info->next) {
     if (coreOf(info->fabric_attr->prov_name) != coreOf(provider)) continue;
-    const std::string name = info->domain_attr->name == nullptr ? "?" : info->domain_attr->name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    addOnce(names, domainOf(*info));
   }
   return names.empty() ? "none" : listed(names);
 }
 
 Error noProvider(const Wanted& wanted) {
-  const std::vector<std::string> there = rdmProviders();
+  const std::vector<std::string> there = rdmProviders(), built = builtProviders();
   std::vector<std::string_view> names(there.begin(), there.end());
-  return {
-      .code = ErrorCode::kNotFound,
-      .tried = fmt::format(
-          "find the libfabric provider '{}'{}", wanted.provider,
-          nearestName(wanted.provider, names).empty() ? "" : suggestion(wanted.provider, names)),
-      .nativeText = "no provider of that name has reliable datagram (RDM) endpoints here",
-      .next = "there are: " + listed(there)};
+  names.insert(names.end(), built.begin(), built.end());
+  const bool known = std::find(built.begin(), built.end(), wanted.provider) != built.end();
+  return {.code = ErrorCode::kNotFound,
+          .tried = fmt::format("find the libfabric provider '{}'{}", wanted.provider,
+                               known || nearestName(wanted.provider, names).empty()
+                                   ? ""
+                                   : suggestion(wanted.provider, names)),
+          .nativeText = known
+                            ? "it is part of this libfabric, but finds nothing that it can use here"
+                            : "no provider of that name has reliable datagram (RDM) endpoints here",
+          .next = "there are: " + listed(there)};
 }
 
 /// fi_getinfo answers FI_ENODATA and nothing else. Ask again with one wish less at a time: the wish
@@ -166,7 +186,7 @@ Error explainNothing(const Wanted& wanted, int code) {
   for (const Wish& wish : wishes) {
     wish.drop(less);
     const Found found = ask(hintsFor(less).get(), {});
-    if (pick(found.list.get(), wanted.provider) == nullptr) continue;
+    if (pick(found.list.get(), less) == nullptr) continue;
     Error error = fabricError(fmt::format("find {} with provider '{}'", wish.name, wanted.provider),
                               code, {}, ErrorCode::kNotFound);
     if (!wanted.domain.empty()) {
@@ -208,19 +228,42 @@ Wanted Wanted::from(const OpenRequest& request) {
 Result<Info> select(const Wanted& wanted) {
   const Info hints = hintsFor(wanted);
   const Found any = ask(hints.get(), {});
-  const fi_info* first = pick(any.list.get(), wanted.provider);
+  const fi_info* first = pick(any.list.get(), wanted);
   if (first == nullptr) return explainNothing(wanted, any.code == 0 ? -FI_ENODATA : any.code);
   const std::string node = nodeFor(*first, wanted);
   if (node.empty()) return Info(fi_dupinfo(first));
 
   const Found bound = ask(hints.get(), node);
-  if (const fi_info* info = pick(bound.list.get(), wanted.provider); info != nullptr) {
+  if (const fi_info* info = pick(bound.list.get(), wanted); info != nullptr) {
     return Info(fi_dupinfo(info));
   }
   return fabricError(
       fmt::format("use the source address '{}' with provider '{}'", node, wanted.provider),
       bound.code == 0 ? -FI_ENODATA : bound.code,
       "its domains: " + domainsOf(any.list.get(), wanted.provider), ErrorCode::kNotFound);
+}
+
+std::vector<std::string> builtProviders() {
+  std::vector<std::string> names;
+  fi_info* list = nullptr;
+  if (fi_getinfo(apiVersion(), nullptr, nullptr, FI_PROV_ATTR_ONLY, nullptr, &list) == 0) {
+    const Info owner(list);
+    for (const fi_info* info = list; info != nullptr; info = info->next) {
+      const char* name = info->fabric_attr->prov_name;
+      if (name != nullptr && !std::string_view(name).starts_with("ofi_")) addOnce(names, name);
+    }
+  }
+  // A provider without its hardware takes itself off that list; what it can be told stays.
+  fi_param* parameters = nullptr;
+  int count = 0;
+  if (fi_getparams(&parameters, &count) != 0) return names;
+  for (int i = 0; i < count; ++i) {
+    for (const auto& [prefix, name] : kNeedHardware) {
+      if (std::string_view(parameters[i].name).starts_with(prefix)) addOnce(names, name);
+    }
+  }
+  fi_freeparams(parameters);
+  return names;
 }
 
 std::vector<std::string> rdmProviders() {
@@ -232,8 +275,7 @@ std::vector<std::string> rdmProviders() {
   const Found found = ask(hints.get(), {});
   std::vector<std::string> names;
   for (const fi_info* info = found.list.get(); info != nullptr; info = info->next) {
-    const std::string name = info->fabric_attr->prov_name;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    addOnce(names, info->fabric_attr->prov_name);
   }
   return names;
 }

@@ -38,6 +38,9 @@ struct Wanted {
 /// over it (asking for "tcp" may give "tcp;ofi_rxm", as everywhere in libfabric).
 Result<Info> select(const Wanted& wanted);
 
+/// Every provider that this libfabric has compiled in or can load, usable here or not.
+std::vector<std::string> builtProviders();
+
 /// Names of all providers that have RDM endpoints here, each once.
 std::vector<std::string> rdmProviders();
 
