@@ -75,7 +75,7 @@ Result<Parsed> parse(const po::options_description& described, const Words& word
 }
 
 template <class T>
-T valueOr(const Parsed& parsed, const char* name, T fallback) {
+T valueOr(const Parsed& parsed, const char* name, const T& fallback) {
   return parsed.options.count(name) == 0 ? fallback : parsed.options[name].as<T>();
 }
 

@@ -36,7 +36,7 @@ Status Channel::send(const ControlMessage& message, TimePoint deadline) {
 
 Result<ControlMessage> Channel::receive(TimePoint deadline) {
   constexpr std::string_view kTried = "receive on the control channel";
-  std::array<char, 16 * 1024> piece;
+  std::array<char, std::size_t{16} * 1024> piece;
   ControlMessage message;
   while (!reader_.next(message)) {
     // A fault behind a whole message waits in the reader until that message is taken.

@@ -23,7 +23,7 @@ std::array<std::atomic<pid_t>, kMostChildren> gChildren{};
 std::atomic<int> gPending{0};
 std::atomic<int> gCame{0};
 std::atomic<int> gWake{-1};
-static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+static_assert(sizeof(pid_t) == sizeof(int) && std::atomic<int>::is_always_lock_free);
 
 void killChildren() {
   for (const std::atomic<pid_t>& child : gChildren) {

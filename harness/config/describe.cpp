@@ -85,7 +85,7 @@ std::string typeText(const Option& option) {
 }
 
 std::string acceptedText(const Option& option) {
-  const std::string accepted = acceptedValues(option);
+  std::string accepted = acceptedValues(option);
   if (!accepted.empty()) return accepted;
   return fmt::format("any {}", typeName(option.type));
 }

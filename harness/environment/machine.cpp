@@ -38,7 +38,7 @@ std::string keyedLine(const std::string& path, std::string_view key) {
 }
 
 std::string totalMemory() {
-  const std::string line = keyedLine("/proc/meminfo", "MemTotal");
+  std::string line = keyedLine("/proc/meminfo", "MemTotal");
   char* end = nullptr;
   const unsigned long long kib = std::strtoull(line.c_str(), &end, 10);
   if (end == line.c_str()) return line;

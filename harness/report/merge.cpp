@@ -78,7 +78,8 @@ void addNotes(Document& all, const Document& document, const std::string& name) 
   all.notes.push_back(fmt::format("{}: gdrbench {}, started {}{}", name, document.version,
                                   document.started,
                                   document.status == "complete" ? "" : ", " + document.status));
-  for (const std::string& note : document.notes) all.notes.push_back(name + ": " + note);
+  for (const std::string& note : document.notes)
+    all.notes.push_back(fmt::format("{}: {}", name, note));
 }
 
 }  // namespace

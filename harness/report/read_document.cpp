@@ -98,7 +98,7 @@ class Rebuild {
     document_.rows[place->second].runs.push_back(*std::move(run));
     return Done{};
   }
-  [[nodiscard]] Status misfit(std::string what) const {
+  [[nodiscard]] Status misfit(const std::string& what) const {
     return Error{
         .code = ErrorCode::kProtocol, .tried = "read " + path_, .nativeText = "it " + what};
   }

@@ -91,7 +91,7 @@ class Session {
     while (!over()) {
       Result<Happening> happening = watch_.next(deadline_);
       if (!happening) {
-        onNoHappening(std::move(happening).error());
+        onNoHappening(happening.error());
         continue;
       }
       Side& side = sides_[happening->index == sides_[0].index ? 0 : 1];
@@ -118,7 +118,7 @@ class Session {
                                    [](const Side& side) { return side.end.has_value(); });
   }
 
-  void onNoHappening(Error error) {
+  void onNoHappening(const Error& error) {
     if (error.code == ErrorCode::kCancelled) {
       interrupted_ = true;
       if (windingUp_) return;

@@ -67,14 +67,9 @@ class LibfabricTransport final : public Transport {
 };
 
 }  // namespace
-
-std::unique_ptr<Transport> make() {
-  return std::make_unique<LibfabricTransport>();
-}
-
 }  // namespace gdrbench::libfabric
 
 /// What the registry looks for in the module; the caller owns it.
 extern "C" gdrbench::Transport* gdrbenchMakeTransport() {
-  return gdrbench::libfabric::make().release();
+  return std::make_unique<gdrbench::libfabric::LibfabricTransport>().release();
 }
