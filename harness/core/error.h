@@ -39,7 +39,7 @@ ErrorCode errorCodeNamed(std::string_view word);
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string tried;       ///< "bind 127.0.0.1:7471": a phrase that reads after "could not"
-  long nativeCode = 0;     ///< errno, fi_errno, ncclResult_t ...; 0 when there is none
+  long nativeCode = 0;     ///< errno, or the library's own code; 0: none
   std::string nativeText;  ///< the library's own words
   std::string next;        ///< what the user can do about it; may be empty
 

@@ -52,7 +52,7 @@ template <class V>
 void describe(V& v, Error& x) {
   v("code", x.code, "");
   v("tried", x.tried, "reads after 'could not'");
-  v("native_code", x.nativeCode, "errno, fi_errno, ...; 0 when there is none");
+  v("native_code", x.nativeCode, "errno, or the library's own code; 0: none");
   v("native_text", x.nativeText, "the library's own words");
   v("next", x.next, "what to do about it");
 }

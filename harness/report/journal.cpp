@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "harness/core/digest.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/report/document_text.h"
@@ -101,12 +102,6 @@ Status appendLine(int fd, std::string_view text, const std::string& path) {
 
 std::string line(json::object object) {
   return writeJson(std::move(object)) + "\n";
-}
-
-std::string fnv1a(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
 }
 
 std::string littleEndian(std::span<const double> values) {

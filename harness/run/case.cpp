@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "harness/core/digest.h"
 #include "harness/core/json.h"
 #include "harness/memory/memory_space.h"
 #include "harness/patterns/lane_driver.h"
@@ -265,12 +266,6 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
   return Error{.code = ErrorCode::kProtocol,
                .tried = "understand the case that the conductor sent",
                .nativeText = members.problem()};
-}
-
-std::string fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
 }
 
 std::string digest(const Case& testCase, const Registry& registry) {

@@ -64,7 +64,6 @@ Result<Case> caseFromJson(const boost::json::value& value, const Registry& regis
 
 /// fnv1a-64 of the case's JSON, hexadecimal.
 std::string digest(const Case& testCase, const Registry& registry);
-std::string fnv1a(std::string_view text);
 
 std::string_view name(Verify verify);
 std::string_view name(Direction direction);

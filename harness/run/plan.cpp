@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/core/digest.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
 #include "harness/core/units.h"

@@ -143,13 +143,13 @@ class Worker {
     auto space = openMemorySpace(memory(), footprint(plan_));
     if (!space) return space.error();
     space_ = *std::move(space);
-    fact("memory", space_->describe());
     auto source = space_->allocate(plan_.layout.totalBytes());
     if (!source) return source.error();
     source_.emplace(*std::move(source));
     auto target = space_->allocate(plan_.layout.totalBytes());
     if (!target) return target.error();
     target_.emplace(*std::move(target));
+    fact("memory", space_->describe());  // knows its NUMA node only once something is allocated
     auto sourceRegion = endpoint_->registerMemory(*source_);
     if (!sourceRegion) return sourceRegion.error();
     sourceRegion_ = *std::move(sourceRegion);

@@ -3,13 +3,14 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <thread>
+
+#include "harness/bootstrap/channel.h"
 
 namespace gdrbench::conformance {
 namespace {
@@ -172,8 +173,10 @@ std::unique_ptr<Rig> connectedRig(const Subject& subject, const Shape& shape) {
 }
 
 std::string freshPrefix() {
+  // In the form that the program uses, so that what a killed test left behind is known as stale.
+  static const std::string ours = (removeStaleLeftovers(), uniqueNamePrefix());
   static std::atomic<int> counter{0};
-  return fmt::format("gdrbench-test-{}-{}-", getpid(), ++counter);
+  return fmt::format("{}{}-", ours, ++counter);
 }
 
 Talk::Talk(Side& side, std::vector<Send> sends, std::vector<Expect> expects)
