@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/memory/buffer.h"
@@ -18,10 +19,20 @@ enum class DataFlow {
   kNone,  ///< nobody: the null transport
 };
 
+/// How a transport is timed.
+enum class Drive {
+  kHost,    ///< the CPU stamps, submits, polls until the event, stamps
+  kStream,  ///< the device stamps in its own order: lanes offer Lane::streamDrive()
+};
+std::string_view name(Drive drive);
+
 struct Capabilities {
   std::vector<MemoryKind> memory;  ///< kinds whose addresses it takes
   DataFlow flow = DataFlow::kPush;
-  bool streamDrive = false;  ///< lanes offer mark(); see "drive" in transports/README.md
+  Drive drive = Drive::kHost;
+  /// CUDA memory must come from the driver's virtual memory management (cuMemCreate): the library
+  /// registers no other.
+  bool needsVmm = false;
   /// The operation that moves a message, in the field's words: "send", "write with CQ data",
   /// "read".
   std::string operation;

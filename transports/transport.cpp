@@ -7,4 +7,8 @@ std::string_view name(Role role) {
   return role == Role::kInitiator ? "initiator" : "responder";
 }
 
+std::string_view name(Drive drive) {
+  return drive == Drive::kHost ? "host" : "stream";
+}
+
 }  // namespace gdrbench

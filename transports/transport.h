@@ -63,6 +63,29 @@ struct Accepted {
   std::size_t expects = 0;
 };
 
+/// Offered by lanes whose operations run in an order of the device's own (a CUDA stream), beside
+/// submit and poll. A pattern then enqueues a whole block without waiting for single messages: an
+/// operation starts when those before it, submitted in either direction, are done, so a reply that
+/// is submitted after an expect leaves after that message has arrived. The device takes the times.
+class StreamDrive {
+ public:
+  virtual ~StreamDrive() = default;
+
+  /// What is submitted from here to launch() may be collected and started as one (a CUDA graph). A
+  /// lane that does not collect answers true and does nothing.
+  virtual bool collect() noexcept = 0;
+  virtual bool launch() noexcept = 0;
+
+  /// A time mark behind all that was submitted; at most LaneSpec::marks of them until they are
+  /// read.
+  virtual bool mark() noexcept = 0;
+
+  /// Cold, once everything submitted has been reported: for each mark the nanoseconds since the
+  /// first one, in order; then the marks are free again. An Error when `nanoseconds` is of another
+  /// size than there are marks.
+  virtual Status readMarks(std::span<double> nanoseconds) = 0;
+};
+
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -79,6 +102,9 @@ class Lane {
 
   /// Why the lane failed. Cold; meaningful only after a kFailed event.
   [[nodiscard]] virtual Error errorDetail() const = 0;
+
+  /// Null for a lane that the host drives: then each message is timed by the CPU.
+  [[nodiscard]] virtual StreamDrive* streamDrive() noexcept { return nullptr; }
 };
 
 /// A registered buffer. Deregisters when destroyed; the buffer must outlive it.
@@ -95,7 +121,9 @@ struct LaneSpec {
   SlotLayout layout;
   std::uint64_t messageBytes = 0;  ///< the largest data message
   std::uint32_t window = 1;        ///< sends of this side that may be outstanding
+  std::uint32_t marks = 0;         ///< time marks of a block; stream drive only
   bool peerOnThisHost = true;
+  bool peerInThisProcess = false;  ///< its addresses are valid here
 };
 
 using Bytes = std::vector<std::byte>;
@@ -125,7 +153,7 @@ struct OpenRequest {
   Role role = Role::kInitiator;
   OptionSet options;  ///< of this transport's table, complete
   LaneSpec lane;
-  MemoryName memory;
+  MemoryName memory, peerMemory;
   /// Every name that outlives a crash (shared memory, socket files) must begin with this: it is
   /// unique to the case, and who started the worker removes what is left of it.
   std::string namePrefix;

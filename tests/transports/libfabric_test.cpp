@@ -138,7 +138,7 @@ TEST_CASE("libfabric capabilities: only a read pulls, and only host memory") {
     const Capabilities can = capabilities(with({{"provider", "tcp"}, {"op", op}}));
     CHECK(can.flow == (std::string_view(op) == "read" ? DataFlow::kPull : DataFlow::kPush));
     CHECK(can.memory == std::vector{MemoryKind::kHost});
-    CHECK_FALSE(can.streamDrive);
+    CHECK(can.drive == Drive::kHost);
     CHECK(has(can.operation, op));
   }
 }
