@@ -21,7 +21,7 @@ struct Identity {
   std::string pci;   ///< "0000:3b:00.0"
 };
 
-/// One GPU, its primary context retained: the one that NCCL, libfabric and the runtime use too.
+/// One GPU, its primary context retained: the one that every library of this process uses.
 /// Threads that work with it call makeCurrent() once.
 class Device {
  public:
