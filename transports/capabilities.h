@@ -33,6 +33,8 @@ struct Capabilities {
   /// CUDA memory must come from the driver's virtual memory management (cuMemCreate): the library
   /// registers no other.
   bool needsVmm = false;
+  /// Both sides must be threads of one process.
+  bool oneProcess = false;
   /// The operation that moves a message, in the field's words: "send", "write with CQ data",
   /// "read".
   std::string operation;

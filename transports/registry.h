@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/option.h"
@@ -17,6 +18,8 @@
 #include "transports/transport.h"
 
 namespace gdrbench {
+
+using EnvironmentSetting = std::pair<std::string, std::string>;
 
 struct TransportEntry {
   std::string_view name;
@@ -38,11 +41,23 @@ struct TransportEntry {
   bool overheadReference = false;
   /// Environment variables that change what it does, by prefix ("FI_"): recorded in every result.
   std::span<const std::string_view> environment = {};
+  /// What tells the library to copy through host memory by itself (path: library-staged); null: it
+  /// cannot be told.
+  std::vector<EnvironmentSetting> (*libraryStaged)(const OptionSet& options) = nullptr;
+};
+
+/// The path `staged`: a decorator over any transport that pushes host memory.
+struct Staging {
+  OptionTable options;
+  Capabilities (*capabilities)(const Capabilities& inner) = nullptr;
+  std::unique_ptr<Transport> (*make)(std::unique_ptr<Transport> inner,
+                                     const OptionSet& options) = nullptr;
 };
 
 class Registry {
  public:
-  explicit Registry(std::vector<TransportEntry> entries) : entries_(std::move(entries)) {}
+  explicit Registry(std::vector<TransportEntry> entries, Staging staging = {})
+      : entries_(std::move(entries)), staging_(staging) {}
 
   [[nodiscard]] std::span<const TransportEntry> entries() const { return entries_; }
   /// Null when there is none of that name.
@@ -52,9 +67,12 @@ class Registry {
   /// linker's text) or kUsage (with the nearest name).
   [[nodiscard]] Result<std::unique_ptr<Transport>> make(std::string_view name,
                                                         const std::string& library = {}) const;
+  /// Its functions are null where there is none.
+  [[nodiscard]] const Staging& staging() const { return staging_; }
 
  private:
   std::vector<TransportEntry> entries_;
+  Staging staging_;
 };
 
 /// All transports of this build and those that it could have.

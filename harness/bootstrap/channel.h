@@ -36,6 +36,8 @@ class Channel {
   /// Read by receive between waits of at most 100 ms: a non-null pointer to a flag that ends it.
   void setStopFlag(const std::atomic<int>* flag) { stop_ = flag; }
 
+  [[nodiscard]] int fd() const { return fd_; }
+
  private:
   int fd_;
   FrameReader reader_;

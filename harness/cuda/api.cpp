@@ -102,7 +102,7 @@ void bindWork(Library& library, Api& api) {
 }
 
 Error noDriver(const char* linkerText) {
-  return {.code = ErrorCode::kNotFound,
+  return {.code = ErrorCode::kUnsupported,
           .tried = "use a GPU: no CUDA driver",
           .nativeText = linkerText == nullptr ? std::string(kLibrary) + " not found" : linkerText,
           .next = "install the NVIDIA driver, or make it visible in the container"};
@@ -111,7 +111,7 @@ Error noDriver(const char* linkerText) {
 /// What cuInit's refusal means, where its own words mislead.
 Error initError(Code code) {
   if (code == kStubLibrary) {
-    return {.code = ErrorCode::kNotFound,
+    return {.code = ErrorCode::kUnsupported,
             .tried = "use a GPU: a toolkit's stub of libcuda was loaded in place of the driver",
             .nativeCode = code,
             .nativeText = "CUDA_ERROR_STUB_LIBRARY",
@@ -119,7 +119,7 @@ Error initError(Code code) {
   }
   Error refused = error("initialise the CUDA driver", code);
   if (code == kNoDevice) {
-    refused.code = ErrorCode::kNotFound;
+    refused.code = ErrorCode::kUnsupported;
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     refused.next = visible == nullptr
                        ? "see what nvidia-smi says"

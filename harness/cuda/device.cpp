@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <fstream>
 
 #include "harness/core/text.h"
 #include "harness/core/units.h"
@@ -37,6 +38,12 @@ std::string pciText(std::string_view address) {
   return domain > 4 ? text.substr(domain - 4) : text;
 }
 
+int numaNodeOf(const std::string& pci) {
+  std::ifstream file("/sys/bus/pci/devices/" + pci + "/numa_node");
+  int node = -1;
+  return file >> node ? node : -1;
+}
+
 Result<Identity> identify(const Api& cuda, int ordinal) {
   DeviceHandle device = 0;
   char name[128] = {};
@@ -47,7 +54,8 @@ Result<Identity> identify(const Api& cuda, int ordinal) {
         cuda.devicePciBusId(pci, sizeof pci, device), cuda.deviceUuid(&uuid, device)}) {
     if (code != kSuccess) return error(fmt::format("identify GPU {}", ordinal), code);
   }
-  return Identity{ordinal, name, uuidText(uuid), pciText(pci)};
+  const std::string address = pciText(pci);
+  return Identity{ordinal, name, uuidText(uuid), address, numaNodeOf(address)};
 }
 
 std::string whatThereIs(const std::vector<Identity>& all) {

@@ -15,10 +15,11 @@ namespace gdrbench::cuda {
 
 /// What identifies a GPU: the same in every process, whatever CUDA_VISIBLE_DEVICES says.
 struct Identity {
-  int ordinal = 0;   ///< in this process
-  std::string name;  ///< "NVIDIA H200"
-  std::string uuid;  ///< "GPU-8f6a3b1c-..."
-  std::string pci;   ///< "0000:3b:00.0"
+  int ordinal = 0;    ///< in this process
+  std::string name;   ///< "NVIDIA H200"
+  std::string uuid;   ///< "GPU-8f6a3b1c-..."
+  std::string pci;    ///< "0000:3b:00.0"
+  int numaNode = -1;  ///< as the kernel has it; -1: unknown, or only one
 };
 
 /// One GPU, its primary context retained: the one that every library of this process uses.

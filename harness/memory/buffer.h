@@ -13,10 +13,12 @@ namespace gdrbench {
 
 enum class MemoryKind { kHost, kPinned, kCuda };
 
-/// Where bytes live: "host", "pinned", "cuda:0".
+/// Where bytes live: "host", "pinned", "pinned:0", "cuda:0".
 struct MemoryName {
   MemoryKind kind = MemoryKind::kHost;
-  std::string device;  ///< cuda only: index, UUID or PCI address, as written
+  /// Of a GPU, as written: index, UUID or PCI address. cuda: that owns the bytes; pinned: whose
+  /// NUMA node they lie on, empty for the other side's.
+  std::string device;
   [[nodiscard]] std::string text() const;
   bool operator==(const MemoryName&) const = default;
 };

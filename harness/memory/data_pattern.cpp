@@ -72,7 +72,11 @@ std::string DataFault::what(std::uint64_t messageBytes) const {
 }
 
 std::uint64_t DataPattern::base(std::uint64_t message) const {
-  return mix(mix(seed_ + kStep) ^ (message * 0xd1342543de82ef95u + 1));
+  return mix(mixedSeed() ^ (message * 0xd1342543de82ef95u + 1));
+}
+
+std::uint64_t DataPattern::mixedSeed() const {
+  return mix(seed_ + kStep);
 }
 
 void DataPattern::fill(std::span<std::byte> bytes, std::uint64_t message) const {

@@ -34,8 +34,10 @@ class DataPattern {
   void poison(std::span<std::byte> bytes, std::uint64_t message) const;
   [[nodiscard]] std::optional<DataFault> verify(std::span<const std::byte> bytes,
                                                 std::uint64_t message) const;
-  /// h(seed, message): what a kernel on another device needs to do the same.
+  /// h(seed, message).
   [[nodiscard]] std::uint64_t base(std::uint64_t message) const;
+  /// What a kernel on another device needs to compute base() by itself.
+  [[nodiscard]] std::uint64_t mixedSeed() const;
 
  private:
   std::uint64_t seed_;

@@ -18,6 +18,7 @@
 
 #include "harness/core/units.h"
 #include "harness/memory/control_group.h"
+#include "harness/memory/host_slots.h"
 
 namespace gdrbench {
 namespace {
@@ -67,18 +68,6 @@ std::string about(std::uint64_t bytes) {
 
 constexpr std::string_view kAskForLess = "use smaller sizes or a smaller window";
 
-/// An error when `bytes` more would not fit; `purpose` reads after "of host memory".
-std::optional<Error> shortage(std::uint64_t bytes, std::string_view purpose) {
-  const std::uint64_t available = availableHostBytes();
-  const std::uint64_t free = available - std::min(available, kReserve);
-  if (bytes <= free) return {};
-  return Error{.code = ErrorCode::kNoMemory,
-               .tried = fmt::format("get {} of host memory{}", about(bytes), purpose),
-               .nativeText = fmt::format("{} are available beside a reserve of {}", about(free),
-                                         formatSize(kReserve)),
-               .next = std::string(kAskForLess)};
-}
-
 /// The kernel may put large pages under plain memory; a report that says 4 KiB must say so.
 bool hugePagesAlways() {
   std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -94,7 +83,7 @@ class HostSpace final : public MemorySpace {
     const std::uint64_t length =
         bytes > kMostBytes ? bytes : std::max(page, (bytes + page - 1) / page * page);
     // The kernel promises more than it has: past this point a shortage ends the process.
-    if (auto error = shortage(length, "")) return *std::move(error);
+    if (auto error = hostShortage(length, "")) return *std::move(error);
     void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (address == MAP_FAILED) {
@@ -109,24 +98,15 @@ class HostSpace final : public MemorySpace {
                   [](std::byte* data, std::uint64_t size) { munmap(data, size); });
   }
 
-  void fill(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) override {
-    for (std::uint32_t i = 0; i < run.count; ++i) {
-      pattern.fill(slot(buffer, run, i), run.firstMessage + i);
-    }
+  Status fill(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) override {
+    return fillOnHost(buffer, run, pattern);
   }
-
-  void poison(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) override {
-    for (std::uint32_t i = 0; i < run.count; ++i) {
-      pattern.poison(slot(buffer, run, i), run.firstMessage + i);
-    }
+  Status poison(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) override {
+    return poisonOnHost(buffer, run, pattern);
   }
-
-  std::optional<DataFault> verify(const Buffer& buffer, const SlotRun& run,
-                                  const DataPattern& pattern) override {
-    for (std::uint32_t i = 0; i < run.count; ++i) {
-      if (auto fault = pattern.verify(slot(buffer, run, i), run.firstMessage + i)) return fault;
-    }
-    return {};
+  Result<std::optional<DataFault>> verify(const Buffer& buffer, const SlotRun& run,
+                                          const DataPattern& pattern) override {
+    return verifyOnHost(buffer, run, pattern);
   }
 
   [[nodiscard]] std::string describe() const override {
@@ -137,21 +117,28 @@ class HostSpace final : public MemorySpace {
   }
 
  private:
-  static std::span<std::byte> slot(const Buffer& buffer, const SlotRun& run, std::uint32_t i) {
-    return {buffer.data() + run.layout.offsetOf(run.firstSlot + i), run.bytes};
-  }
-
   std::optional<int> node_;  ///< of the last buffer; known once memory is touched
 };
 
 }  // namespace
+
+std::optional<Error> hostShortage(std::uint64_t bytes, std::string_view purpose) {
+  const std::uint64_t available = availableHostBytes();
+  const std::uint64_t free = available - std::min(available, kReserve);
+  if (bytes <= free) return {};
+  return Error{.code = ErrorCode::kNoMemory,
+               .tried = fmt::format("get {} of host memory{}", about(bytes), purpose),
+               .nativeText = fmt::format("{} are available beside a reserve of {}", about(free),
+                                         formatSize(kReserve)),
+               .next = std::string(kAskForLess)};
+}
 
 std::uint64_t availableHostBytes() {
   return std::min(availableByKernel(), leftByControlGroups());
 }
 
 Result<std::unique_ptr<MemorySpace>> openHostSpace(std::uint64_t footprint) {
-  if (auto error = shortage(footprint, " for both sides")) return *std::move(error);
+  if (auto error = hostShortage(footprint, " for both sides")) return *std::move(error);
   return std::unique_ptr<MemorySpace>(new HostSpace);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "harness/memory/memory_space.h"
 
@@ -10,6 +12,9 @@ namespace gdrbench {
 
 /// Ordinary memory of this process. See openMemorySpace for `footprint`.
 Result<std::unique_ptr<MemorySpace>> openHostSpace(std::uint64_t footprint);
+
+/// An error when `bytes` more would not fit; `purpose` reads after "of host memory".
+std::optional<Error> hostShortage(std::uint64_t bytes, std::string_view purpose);
 
 /// Bytes that could still be had: what the kernel says is available, or what is left of the limit
 /// of the control group, whichever is less. The largest number where neither can be read.

@@ -7,12 +7,15 @@
 
 #include "harness/core/text.h"
 #include "harness/core/units.h"
+#include "harness/memory/cuda_space.h"
 #include "harness/memory/host_space.h"
+#include "harness/memory/pinned_space.h"
 
 namespace gdrbench {
 namespace {
 
 constexpr std::string_view kCuda = "cuda:";
+constexpr std::string_view kPinned = "pinned:";
 
 bool isHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -55,7 +58,7 @@ std::string MemoryName::text() const {
     case MemoryKind::kHost:
       return "host";
     case MemoryKind::kPinned:
-      return "pinned";
+      return device.empty() ? "pinned" : "pinned:" + device;
     case MemoryKind::kCuda:
       break;
   }
@@ -65,21 +68,31 @@ std::string MemoryName::text() const {
 Result<MemoryName> parseMemoryName(std::string_view text) {
   if (text == "host") return MemoryName{MemoryKind::kHost, {}};
   if (text == "pinned") return MemoryName{MemoryKind::kPinned, {}};
+  if (text.starts_with(kPinned) && namesDevice(text.substr(kPinned.size()))) {
+    return MemoryName{MemoryKind::kPinned, std::string(text.substr(kPinned.size()))};
+  }
   if (text.starts_with(kCuda) && namesDevice(text.substr(kCuda.size()))) {
     return MemoryName{MemoryKind::kCuda, std::string(text.substr(kCuda.size()))};
   }
-  constexpr std::string_view kNames[] = {"host", "pinned", "cuda:0"};
+  constexpr std::string_view kNames[] = {"host", "pinned", "cuda:0", "gpu-pairs", "host-gpus"};
   return Error{.code = ErrorCode::kUsage,
                .tried = fmt::format("'{}' names no memory{}", text, suggestion(text, kNames)),
-               .next = "write host, pinned, or cuda: and an index, UUID or PCI address"};
+               .next =
+                   "write host, pinned, cuda: and an index, UUID or PCI address, gpu-pairs or "
+                   "host-gpus"};
 }
 
 Result<std::unique_ptr<MemorySpace>> openMemorySpace(const MemoryName& name,
-                                                     std::uint64_t footprint) {
-  if (name.kind == MemoryKind::kHost) return openHostSpace(footprint);
-  return Error{.code = ErrorCode::kNotBuilt,
-               .tried = fmt::format("use {} memory", name.text()),
-               .nativeText = "this build has no CUDA memory"};
+                                                     const MemoryRequest& request) {
+  switch (name.kind) {
+    case MemoryKind::kHost:
+      return openHostSpace(request.bothBytes);
+    case MemoryKind::kPinned:
+      return openPinnedSpace(name, request);
+    case MemoryKind::kCuda:
+      break;
+  }
+  return openCudaSpace(name, request);
 }
 
 }  // namespace gdrbench

@@ -33,26 +33,34 @@ class MemorySpace {
   virtual Result<Buffer> allocate(std::uint64_t bytes) = 0;
 
   /// Writes each message's pattern into its slot (the sender's side).
-  virtual void fill(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) = 0;
+  virtual Status fill(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) = 0;
 
   /// Writes into each slot bytes of which every one differs from the pattern, so that a byte
   /// that never arrives cannot look right (the receiver's side).
-  virtual void poison(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) = 0;
+  virtual Status poison(Buffer& buffer, const SlotRun& run, const DataPattern& pattern) = 0;
 
-  /// Compares every byte of every message; the first fault found, or nothing.
-  virtual std::optional<DataFault> verify(const Buffer& buffer, const SlotRun& run,
-                                          const DataPattern& pattern) = 0;
+  /// Compares every byte of every message; the first fault found, or nothing. An Error when the
+  /// comparison itself could not be made.
+  virtual Result<std::optional<DataFault>> verify(const Buffer& buffer, const SlotRun& run,
+                                                  const DataPattern& pattern) = 0;
 
   /// What this memory is, for the report: "host, 4 KiB pages, NUMA node 0".
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
-/// "host", "pinned", "cuda:0"; an error lists what there is.
+/// "host", "pinned", "pinned:0", "cuda:0"; an error lists what there is.
 Result<MemoryName> parseMemoryName(std::string_view text);
 
-/// `footprint`: all bytes that both sides of a pair will allocate on this host; compared with what
-/// the machine (and its control group) has left before anything is touched.
+struct MemoryRequest {
+  /// What this side and what both sides of a pair on this host will allocate; compared with what
+  /// there is (on the machine, in its control group, on the GPU) before anything is touched.
+  std::uint64_t ownBytes = 0, bothBytes = 0;
+  /// Of the other side: its GPU is the one that pinned memory lies near when it names none.
+  MemoryName peer;
+  bool vmm = false;  ///< CUDA memory by cuMemCreate instead of cuMemAlloc
+};
+
 Result<std::unique_ptr<MemorySpace>> openMemorySpace(const MemoryName& name,
-                                                     std::uint64_t footprint);
+                                                     const MemoryRequest& request);
 
 }  // namespace gdrbench

@@ -21,6 +21,7 @@ Error LaneDriver::error(std::uint64_t done) const {
   const std::string place =
       fmt::format("block {}, {} of {} messages done", block_.sequence, done, block_.total());
   switch (stop_) {
+    case Stop::kNone:  // a mark or a launch was refused
     case Stop::kLaneFailed: {
       Error error = stage_.lane.errorDetail();
       error.tried += fmt::format(" ({})", place);
@@ -32,7 +33,6 @@ Error LaneDriver::error(std::uint64_t done) const {
               .nativeText =
                   fmt::format("{} arrived twice, or when it was not due", nameOf(unexpected_))};
     case Stop::kExpired:
-    case Stop::kNone:
       break;
   }
   if (const int signal = Guard::signal(); signal != 0) {

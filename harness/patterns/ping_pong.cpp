@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/patterns/ping_pong.h"
 
-#include "harness/patterns/lane_driver.h"
+#include "harness/patterns/device_marks.h"
 
 namespace gdrbench {
 namespace {
@@ -21,6 +21,63 @@ class SlotCounter {
   std::uint32_t slot_ = 0;
 };
 
+/// Counts what arrives; the device's order says when.
+class Arrivals {
+ public:
+  explicit Arrivals(std::uint32_t due) : due_(due) {}
+  bool operator()(Ticket) noexcept { return ++here_ <= due_; }
+  [[nodiscard]] bool all() const noexcept { return here_ == due_; }
+  [[nodiscard]] std::uint32_t here() const noexcept { return here_; }
+
+ private:
+  std::uint32_t due_;
+  std::uint32_t here_ = 0;
+};
+
+/// Each message with its reply is one submit, and the next one starts when that is done.
+Result<Ticks> initiateOnStream(const Stage& stage, StreamDrive& device, const Block& block,
+                               std::span<Ticks> samples) {
+  LaneDriver driver(stage, block);
+  if (!driver.expectSync(Sync::kReady) || !driver.awaitSync(Sync::kReady)) return driver.error(0);
+
+  DeviceMarks marks(stage, device);
+  SlotCounter slots(block.layout.count);
+  Arrivals arrivals(block.total());
+  bool good = marks.begin() && marks.mark();
+  for (std::uint32_t i = 0; good && i < block.total(); ++i) {
+    const Message message{i, slots.next(), block.bytes};
+    good = driver.post({&message, 1}, {&message, 1}, arrivals) && marks.mark();
+  }
+  good = good && marks.launch();
+  while (good && !(arrivals.all() && driver.outstanding() == 0)) good = driver.pump(arrivals);
+  if (!good) return driver.error(arrivals.here());
+
+  auto ticks = marks.read();
+  if (!ticks) return ticks.error();
+  for (std::uint32_t i = 0; i < block.messages; ++i) {
+    samples[i] = (*ticks)[block.leadIn + i + 1] - (*ticks)[block.leadIn + i];
+  }
+  return ticks->back() - (*ticks)[block.leadIn];
+}
+
+/// A receive is enqueued behind the word "ready": in one order it would hold that back.
+Status respondOnStream(const Stage& stage, StreamDrive& device, const Block& block) {
+  LaneDriver driver(stage, block);
+  if (!driver.sendSync(Sync::kReady)) return driver.error(0);
+  SlotCounter slots(block.layout.count);
+  Arrivals arrivals(block.total());
+  Message message{0, slots.next(), block.bytes};
+  bool good = device.collect() && driver.post({}, {&message, 1}, arrivals);
+  for (std::uint32_t i = 1; good && i <= block.total(); ++i) {
+    const Send reply = message;
+    message = {i, slots.next(), block.bytes};
+    good = driver.post({&reply, 1}, {&message, i < block.total() ? 1u : 0u}, arrivals);
+  }
+  good = good && device.launch();
+  while (good && !(arrivals.all() && driver.outstanding() == 0)) good = driver.pump(arrivals);
+  return good ? Status(Done{}) : driver.error(arrivals.here());
+}
+
 }  // namespace
 
 bool PingPong::initiatorReceives(const Block& block) const {
@@ -33,6 +90,9 @@ bool PingPong::responderReceives(const Block& block) const {
 
 Result<Ticks> PingPong::initiate(const Stage& stage, const Block& block,
                                  std::span<Ticks> samples) const {
+  if (StreamDrive* device = stage.lane.streamDrive(); device != nullptr) {
+    return initiateOnStream(stage, *device, block, samples);
+  }
   LaneDriver driver(stage, block);
   if (!driver.expectSync(Sync::kReady) || !driver.awaitSync(Sync::kReady)) return driver.error(0);
 
@@ -64,6 +124,9 @@ Result<Ticks> PingPong::initiate(const Stage& stage, const Block& block,
 }
 
 Status PingPong::respond(const Stage& stage, const Block& block) const {
+  if (StreamDrive* device = stage.lane.streamDrive(); device != nullptr) {
+    return respondOnStream(stage, *device, block);
+  }
   LaneDriver driver(stage, block);
   if (block.flow == DataFlow::kPull) {
     const bool good = driver.expectSync(Sync::kDone) && driver.sendSync(Sync::kReady) &&

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/patterns/device_stream.h"
 #include "harness/patterns/lane_driver.h"
 
 namespace gdrbench {
@@ -139,6 +140,9 @@ bool Stream::responderReceives(const Block& block) const {
 }
 
 Result<Ticks> Stream::initiate(const Stage& stage, const Block& block, std::span<Ticks>) const {
+  if (StreamDrive* device = stage.lane.streamDrive(); device != nullptr) {
+    return initiateStreamOnDevice(stage, *device, block);
+  }
   LaneDriver driver(stage, block);
   const bool closingDue = !pulls(block) || bothWays(block);
   Flow flow(driver, stage.lane, block, !pulls(block), pulls(block) || bothWays(block));
@@ -167,6 +171,9 @@ Result<Ticks> Stream::initiate(const Stage& stage, const Block& block, std::span
 }
 
 Status Stream::respond(const Stage& stage, const Block& block) const {
+  if (StreamDrive* device = stage.lane.streamDrive(); device != nullptr) {
+    return respondToStreamOnDevice(stage, *device, block);
+  }
   LaneDriver driver(stage, block);
   Flow flow(driver, stage.lane, block, !pulls(block) && bothWays(block),
             !pulls(block) || bothWays(block));

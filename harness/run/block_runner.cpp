@@ -37,7 +37,7 @@ Result<Ticks> BlockRunner::run(std::uint32_t messages, std::uint32_t leadIn,
                     .direction = parts_.testCase.direction,
                     .flow = parts_.flow,
                     .sequence = sequence_++};
-  prepare(block);
+  if (Status ready = prepare(block); !ready) return ready.error();
   Ticks elapsed = 0;
   if (parts_.role == Role::kInitiator) {
     Result<Ticks> timed = parts_.pattern.initiate(stage_, block, samples);
@@ -68,16 +68,16 @@ SlotRun BlockRunner::slotsOf(const Block& block) const {
   return {block.layout, 0, held, block.bytes, firstMessage_};
 }
 
-void BlockRunner::prepare(const Block& block) {
-  if (parts_.testCase.verify == Verify::kOff) {
-    // Filled once, so that what is moved is never an untouched page.
-    if (block.sequence == 0 && sends(block)) {
-      parts_.space.fill(parts_.source, slotsOf(block), outgoing_);
+Status BlockRunner::prepare(const Block& block) {
+  // Without a check it is filled once, so that what is moved is never an untouched page.
+  const bool checks = parts_.testCase.verify != Verify::kOff;
+  if (sends(block) && (checks || block.sequence == 0)) {
+    if (Status filled = parts_.space.fill(parts_.source, slotsOf(block), outgoing_); !filled) {
+      return filled;
     }
-    return;
   }
-  if (sends(block)) parts_.space.fill(parts_.source, slotsOf(block), outgoing_);
-  if (receives(block)) parts_.space.poison(parts_.target, slotsOf(block), incoming_);
+  if (!checks || !receives(block)) return Done{};
+  return parts_.space.poison(parts_.target, slotsOf(block), incoming_);
 }
 
 Status BlockRunner::verify(const Block& block) {
@@ -85,7 +85,9 @@ Status BlockRunner::verify(const Block& block) {
   checked_.received += block.total();
   if (parts_.testCase.verify == Verify::kOff) return Done{};
   const SlotRun run = slotsOf(block);
-  if (const auto fault = parts_.space.verify(parts_.target, run, incoming_)) {
+  const auto compared = parts_.space.verify(parts_.target, run, incoming_);
+  if (!compared) return compared.error();
+  if (const auto& fault = *compared) {
     return Error{
         .code = ErrorCode::kData,
         .tried = fmt::format("find the bytes that the {} sent in the {}'s memory",

@@ -42,7 +42,7 @@ class BlockRunner {
   [[nodiscard]] const CheckCount& checked() const { return checked_; }
 
  private:
-  void prepare(const Block& block);
+  Status prepare(const Block& block);
   Status verify(const Block& block);
   [[nodiscard]] bool receives(const Block& block) const;
   [[nodiscard]] bool sends(const Block& block) const;

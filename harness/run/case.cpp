@@ -18,6 +18,9 @@ namespace json = boost::json;
 
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
+/// A device takes some thousand operations in advance before the host has to wait, and each message
+/// has a time mark of its own.
+constexpr std::uint64_t kMostOnStream = 512;
 
 std::uint64_t strideOf(std::uint64_t bytes) {
   return (bytes + 63) / 64 * 64;
@@ -91,13 +94,20 @@ BlockPlan planBlocks(const Case& testCase) {
   if (testCase.verify != Verify::kAll) {
     messages = std::max<std::uint64_t>(16 * slots, 1024) - plan.leadIn;
   }
+  if (testCase.drive == Drive::kStream) messages = std::min(messages, kMostOnStream - plan.leadIn);
   plan.messages =
       static_cast<std::uint32_t>(std::min({messages, most, std::uint64_t{kMaxBlockMessages / 2}}));
   return plan;
 }
 
 std::uint64_t footprint(const BlockPlan& plan) {
-  return 4 * plan.layout.totalBytes();
+  return 2 * plan.layout.totalBytes();
+}
+
+Capabilities capabilitiesOf(const Case& testCase, const Registry& registry) {
+  Capabilities can = registry.find(testCase.transport)->capabilities(testCase.options);
+  if (testCase.path != kStagedPath || registry.staging().capabilities == nullptr) return can;
+  return registry.staging().capabilities(can);
 }
 
 boost::json::value toJson(const Case& c, const Registry& registry) {
@@ -114,6 +124,9 @@ boost::json::value toJson(const Case& c, const Registry& registry) {
       {"source", c.source.text()},
       {"destination", c.destination.text()},
       {"path", c.path},
+      {"staging", optionsToJson(registry.staging().options, c.staging)},
+      {"cuda_memory", c.cudaMemory},
+      {"drive", name(c.drive)},
       {"pattern", c.pattern},
       {"bytes", c.bytes},
       {"window", c.window},
@@ -244,6 +257,9 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
   c.source = memoryFromJson(members, "source");
   c.destination = memoryFromJson(members, "destination");
   c.path = members.text("path");
+  c.staging = optionsFromJson(registry.staging().options, members.object("staging"), members);
+  c.cudaMemory = members.text("cuda_memory");
+  c.drive = members.text("drive") == name(Drive::kStream) ? Drive::kStream : Drive::kHost;
   c.pattern = members.text("pattern");
   if (findPattern(c.pattern) == nullptr) members.complain("pattern", "is not known here");
   c.bytes = members.number<std::uint64_t>("bytes");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ namespace gdrbench {
 
 enum class Verify { kAll, kSample, kOff };
 
+inline constexpr std::string_view kDirectPath = "direct";
+inline constexpr std::string_view kStagedPath = "staged";
+inline constexpr std::string_view kLibraryStagedPath = "library-staged";
+
 struct Case {
   std::string id;         ///< unique in the plan, readable: "tcp/ping-pong/64B"
   std::string label;      ///< of the transport entry
@@ -30,6 +35,9 @@ struct Case {
   std::vector<std::pair<std::string, std::string>> env;
   MemoryName source, destination;  ///< memory of the initiator and of the responder
   std::string path = "direct";     ///< direct | staged | library-staged
+  OptionSet staging;               ///< of the staged path, complete
+  std::string cudaMemory;          ///< auto | malloc | vmm
+  Drive drive = Drive::kHost;      ///< as the transport's options ask
   std::string pattern;
   std::uint64_t bytes = 0;
   std::uint32_t window = 1;  ///< as asked for
@@ -55,8 +63,11 @@ struct BlockPlan {
 };
 BlockPlan planBlocks(const Case& testCase);
 
-/// Bytes that both sides together allocate.
+/// Bytes that one side allocates.
 std::uint64_t footprint(const BlockPlan& plan);
+
+/// What the transport can do on the case's path.
+Capabilities capabilitiesOf(const Case& testCase, const Registry& registry);
 
 boost::json::value toJson(const Case& testCase, const Registry& registry);
 /// Strict; the options are read against the registry's table.

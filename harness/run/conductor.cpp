@@ -52,7 +52,7 @@ report::Facts requestedFacts(const Case& c, const TransportEntry& entry) {
 
 report::Row rowOf(const Case& c, const Registry& registry) {
   const TransportEntry& entry = *registry.find(c.transport);
-  const Capabilities can = entry.capabilities(c.options);
+  const Capabilities can = capabilitiesOf(c, registry);
   const bool stamps = findPattern(c.pattern)->make()->stampsMessages();
   const BlockPlan blocks = planBlocks(c);
   report::Row row;
@@ -61,7 +61,7 @@ report::Row rowOf(const Case& c, const Registry& registry) {
   row.transport = c.transport;
   row.operation = can.operation;
   row.path = c.path;
-  row.drive = "host";
+  row.drive = name(c.drive);
   row.memory = c.source == c.destination
                    ? c.source.text()
                    : fmt::format("{} -> {}", c.source.text(), c.destination.text());

@@ -8,6 +8,7 @@ namespace gdrbench {
 namespace {
 
 constexpr std::string_view kPaths[] = {"direct", "staged", "library-staged"};
+constexpr std::string_view kCudaMemory[] = {"auto", "malloc", "vmm"};
 constexpr std::string_view kVerify[] = {"all", "sample", "off"};
 
 constexpr Option kRunOptions[] = {
@@ -22,6 +23,12 @@ constexpr Option kRunOptions[] = {
      .help =
          "direct: the transport works on the memory itself; staged: gdrbench copies through host "
          "memory; library-staged: the library is told to"},
+    {.name = "cuda_memory",
+     .type = OptionType::kChoice,
+     .fallback = "auto",
+     .choices = kCudaMemory,
+     .help = "how GPU memory is allocated: malloc (cuMemAlloc), vmm (cuMemCreate: exportable and "
+             "marked for GPUDirect RDMA), auto (malloc, or vmm where a transport needs it)"},
     {.name = "rounds",
      .type = OptionType::kInteger,
      .fallback = "3",
@@ -90,6 +97,12 @@ config::Catalogue catalogue(const Registry& registry) {
       {"cpus", "Where the two sides run. Each is pinned to one CPU.", kCpuOptions},
       {"expect", "What the results must be.", kExpectOptions},
   };
+  if (!registry.staging().options.empty()) {
+    all.groups.push_back({"staging",
+                          "The path staged: device to pinned host memory, wire, pinned host memory "
+                          "to device, in chunks.",
+                          registry.staging().options});
+  }
   for (const TransportEntry& entry : registry.entries()) {
     all.transports.push_back({entry.name, entry.summary, entry.options});
   }

@@ -13,7 +13,8 @@
 #include "harness/core/text.h"
 #include "harness/core/units.h"
 #include "harness/environment/environment.h"
-#include "harness/memory/memory_space.h"
+#include "harness/environment/gpu_count.h"
+#include "harness/run/memory_pairs.h"
 
 namespace gdrbench {
 namespace {
@@ -88,31 +89,74 @@ Result<Cpus> cpusOf(const RunConfig& config) {
   return cpus;
 }
 
-Result<std::pair<MemoryName, MemoryName>> memoryOf(const config::MemoryConfig& entry) {
-  auto source = parseMemoryName(entry.source);
-  if (!source) return errorAt(entry.place, "memory: " + source.error().what());
-  auto destination = parseMemoryName(entry.destination);
-  if (!destination) return errorAt(entry.place, "memory: " + destination.error().what());
-  return std::pair{*std::move(source), *std::move(destination)};
+/// All of a configuration's pairs of memory, with its names for many of them written out.
+Result<std::vector<MemoryPair>> memoryOf(const RunConfig& config) {
+  const int gpus = visibleGpus();
+  std::vector<MemoryPair> all;
+  for (const config::MemoryConfig& entry : config.memory) {
+    auto pairs = memoryPairs(entry.source, entry.destination, gpus);
+    if (!pairs) return errorAt(entry.place, "memory: " + pairs.error().what(), pairs.error().next);
+    all.insert(all.end(), pairs->begin(), pairs->end());
+  }
+  return all;
+}
+
+/// The case's own settings come last and win.
+void addSettings(std::vector<EnvironmentSetting> settings,
+                 std::vector<EnvironmentSetting>& environment) {
+  settings.insert(settings.end(), environment.begin(), environment.end());
+  environment = std::move(settings);
+}
+
+std::vector<EnvironmentSetting> libraryStaging(const Case& c, const TransportEntry& entry) {
+  if (entry.libraryStaged == nullptr) return {};
+  return entry.libraryStaged(c.options);
+}
+
+std::optional<std::string> memoryProblem(const Case& c, const TransportEntry& entry,
+                                         const std::vector<MemoryKind>& takes) {
+  for (const MemoryName* memory : {&c.source, &c.destination}) {
+    if (std::find(takes.begin(), takes.end(), memory->kind) == takes.end()) {
+      return fmt::format("{} does not take {} memory{}", entry.name, memory->text(),
+                         c.path == kStagedPath ? " on the path staged" : "");
+    }
+  }
+  return {};
+}
+
+/// The decorator moves host memory over the transport, and the sender decides when.
+std::optional<std::string> stagingProblem(const Case& c, const TransportEntry& entry,
+                                          const Registry& registry) {
+  if (registry.staging().make == nullptr) return "this gdrbench was built without the staged path";
+  const Capabilities inner = entry.capabilities(c.options);
+  const auto& takes = inner.memory;
+  if (std::find(takes.begin(), takes.end(), MemoryKind::kPinned) == takes.end()) {
+    return fmt::format("{} does not take pinned host memory, so nothing can be staged over it",
+                       entry.name);
+  }
+  if (inner.flow != DataFlow::kPush) {
+    return fmt::format("staging needs a transport that pushes; {} does '{}'", c.label,
+                       inner.operation);
+  }
+  return memoryProblem(c, entry, registry.staging().capabilities(inner).memory);
 }
 
 /// Why this combination cannot run, where that is known without trying.
-std::optional<std::string> skipReason(const Case& c, const TransportEntry& entry) {
+std::optional<std::string> skipReason(const Case& c, const TransportEntry& entry,
+                                      const Registry& registry) {
   if (entry.make == nullptr && entry.module.empty()) {
     return fmt::format("{} is not built in; build with -D{}=ON", entry.name, entry.notBuilt);
   }
-  const auto& takes = entry.capabilities(c.options).memory;
-  for (const MemoryName* memory : {&c.source, &c.destination}) {
-    if (memory->kind == MemoryKind::kHost) continue;
-    if (std::find(takes.begin(), takes.end(), memory->kind) == takes.end()) {
-      return fmt::format("{} does not take {} memory", entry.name, memory->text());
-    }
-  }
-  if (c.path != "direct" && c.source.kind == MemoryKind::kHost &&
-      c.destination.kind == MemoryKind::kHost) {
+  const bool onDevice =
+      c.source.kind == MemoryKind::kCuda || c.destination.kind == MemoryKind::kCuda;
+  if (c.path != kDirectPath && !onDevice) {
     return fmt::format("path '{}' is for device memory; host memory needs no staging", c.path);
   }
-  return {};
+  if (c.path == kStagedPath) return stagingProblem(c, entry, registry);
+  if (c.path == kLibraryStagedPath && libraryStaging(c, entry).empty()) {
+    return fmt::format("{} offers no way to tell the library to stage", c.label);
+  }
+  return memoryProblem(c, entry, capabilitiesOf(c, registry).memory);
 }
 
 std::string idOf(const Case& c, bool stamps) {
@@ -170,6 +214,10 @@ Case commonCase(const RunConfig& config, const Cpus& cpus) {
   c.verify = verifyOf(config.run.text("verify"));
   c.timeoutNs = config.run.integer("timeout");
   c.rawSamples = static_cast<std::uint64_t>(config.run.integer("raw_samples"));
+  c.cudaMemory = config.run.text("cuda_memory");
+  if (const auto staging = config.groups.find("staging"); staging != config.groups.end()) {
+    c.staging = staging->second;
+  }
   c.initiatorCpu = cpus.initiator;
   c.responderCpu = cpus.responder;
   return c;
@@ -202,10 +250,12 @@ Result<std::string> baseOf(const RunConfig& config, const Registry& registry,
 class Expansion {
  public:
   Expansion(const RunConfig& config, const Registry& registry,
-            const std::vector<std::string>& labels, Case common, Plan& plan)
+            const std::vector<std::string>& labels, const std::vector<MemoryPair>& memory,
+            Case common, Plan& plan)
       : config_(config),
         registry_(registry),
         labels_(labels),
+        memory_(memory),
         common_(std::move(common)),
         plan_(plan) {}
 
@@ -214,7 +264,7 @@ class Expansion {
       auto variants = variantsOf(pattern);
       if (!variants) return variants.error();
       for (const PatternVariant& variant : *variants) {
-        for (const config::MemoryConfig& memory : config_.memory) {
+        for (const MemoryPair& memory : memory_) {
           if (Status added = addCases(pattern, variant, memory); !added) return added;
         }
       }
@@ -224,9 +274,7 @@ class Expansion {
 
  private:
   Status addCases(const config::PatternConfig& pattern, const PatternVariant& variant,
-                  const config::MemoryConfig& memoryEntry) {
-    auto memory = memoryOf(memoryEntry);
-    if (!memory) return memory.error();
+                  const MemoryPair& memory) {
     const bool stamps = findPattern(pattern.pattern)->make()->stampsMessages();
     for (std::size_t i = 0; i < config_.transports.size(); ++i) {
       const config::TransportConfig& transport = config_.transports[i];
@@ -237,15 +285,20 @@ class Expansion {
         c.options = transport.options;
         c.library = transport.library;
         c.env = transport.env;
-        std::tie(c.source, c.destination) = *memory;
+        c.source = memory.source;
+        c.destination = memory.destination;
         c.path = std::get<std::string>(path);
         c.pattern = pattern.pattern;
         c.bytes = variant.bytes;
+        c.drive = registry_.find(c.transport)->capabilities(c.options).drive;
         c.window = variant.window;
         c.batch = variant.batch;
         c.direction = variant.direction;
         c.id = idOf(c, stamps);
-        c.skip = skipReason(c, *registry_.find(c.transport));
+        const TransportEntry& entry = *registry_.find(c.transport);
+        c.skip = skipReason(c, entry, registry_);
+        if (!c.skip) c.skip = memory.problem;
+        if (c.path == kLibraryStagedPath) addSettings(libraryStaging(c, entry), c.env);
         // A size or window that is listed twice is one case.
         if (ids_.insert(c.id).second) plan_.cases.push_back(std::move(c));
       }
@@ -256,6 +309,7 @@ class Expansion {
   const RunConfig& config_;
   const Registry& registry_;
   const std::vector<std::string>& labels_;
+  const std::vector<MemoryPair>& memory_;
   Case common_;
   Plan& plan_;
   std::set<std::string> ids_;
@@ -267,6 +321,8 @@ Result<Plan> makePlan(const RunConfig& config, const Registry& registry) {
   if (Status good = validateTransports(config, registry); !good) return good.error();
   auto labels = labelsOf(config, registry);
   if (!labels) return labels.error();
+  auto memory = memoryOf(config);
+  if (!memory) return memory.error();
   auto cpus = cpusOf(config);
   if (!cpus) return cpus.error();
   auto base = baseOf(config, registry, *labels);
@@ -277,7 +333,7 @@ Result<Plan> makePlan(const RunConfig& config, const Registry& registry) {
   plan.base = *std::move(base);
   plan.rounds = static_cast<int>(config.run.integer("rounds"));
   plan.expect = expectationsOf(config);
-  Expansion expansion(config, registry, *labels, commonCase(config, *cpus), plan);
+  Expansion expansion(config, registry, *labels, *memory, commonCase(config, *cpus), plan);
   if (Status expanded = expansion.run(); !expanded) return expanded.error();
 
   std::string all = std::to_string(plan.rounds);
@@ -300,7 +356,7 @@ std::string describePlan(const Plan& plan) {
   for (const Case& c : plan.cases) {
     const BlockPlan blocks = planBlocks(c);
     text += fmt::format("  {:<52} {:>12} bytes, {} messages a block, {} of memory{}\n", c.id,
-                        c.bytes, blocks.messages, formatSize(footprint(blocks)),
+                        c.bytes, blocks.messages, formatSize(2 * footprint(blocks)),
                         c.skip ? "  SKIPPED: " + *c.skip : "");
     if (!c.skip) seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
   }

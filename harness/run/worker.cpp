@@ -9,8 +9,10 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "harness/bootstrap/channel.h"
+#include "harness/bootstrap/lend.h"
 #include "harness/core/units.h"
 #include "harness/environment/environment.h"
 #include "harness/memory/memory_space.h"
@@ -55,25 +57,16 @@ class Worker {
   Worker(const Registry& registry, Channel& channel, PhaseHook hook)
       : registry_(registry), channel_(channel), hook_(hook) {}
 
-  int run() {
-    Status done = work();
-    if (done) return 0;
-    Error error = std::move(done).error();
-    partial_.check = checkSoFar();
-    // What asked this side to stop must not keep it from saying so.
-    channel_.setStopFlag(nullptr);
-    // The channel may be what broke; then the conductor sees the exit status.
-    (void)channel_.send(wire::encode({phase_, std::move(error), partial_}), farewell());
-    return 1;
-  }
+  [[nodiscard]] bool sharesProcess() const { return can_.oneProcess; }
+  [[nodiscard]] Role role() const { return assign_.role; }
+  [[nodiscard]] std::string loanName() const { return assign_.namePrefix + "loan"; }
+  [[nodiscard]] TimePoint deadline() const { return deadline_; }
 
- private:
-  Status work() {
-    for (const auto step : {&Worker::greet, &Worker::setUp, &Worker::exchangeAddresses,
-                            &Worker::connect, &Worker::measureOrServe, &Worker::close}) {
-      if (Status done = (this->*step)(); !done) return done;
-    }
-    return Done{};
+  /// Goes on for the other side of the same case, whose channel this is.
+  void takeOverFrom(const Worker& other) {
+    assign_ = other.assign_;
+    assign_.role = Role::kResponder;
+    adopt();
   }
 
   Status greet() {
@@ -85,16 +78,43 @@ class Worker {
     auto assign = wire::decodeAssign(*order, registry_);
     if (!assign) return assign.error();
     assign_ = *std::move(assign);
-    digest_ = digest(assign_.testCase, registry_);
-    if (digest_ != assign_.digest) {
-      return Error{.code = ErrorCode::kMismatch,
-                   .tried = "agree with the conductor on the case",
-                   .nativeText = fmt::format("digest {} there, {} here", assign_.digest, digest_)};
+    adopt();
+    if (digest_ == assign_.digest) return Done{};
+    return Error{.code = ErrorCode::kMismatch,
+                 .tried = "agree with the conductor on the case",
+                 .nativeText = fmt::format("digest {} there, {} here", assign_.digest, digest_)};
+  }
+
+  /// The case from here on; answers the exit status.
+  int run() {
+    Status done = work();
+    return done ? 0 : fail(std::move(done).error());
+  }
+
+  int fail(Error error) {
+    partial_.check = checkSoFar();
+    // What asked this side to stop must not keep it from saying so.
+    channel_.setStopFlag(nullptr);
+    // The channel may be what broke; then the conductor sees the exit status.
+    (void)channel_.send(wire::encode({phase_, std::move(error), partial_}), farewell());
+    return 1;
+  }
+
+ private:
+  Status work() {
+    for (const auto step : {&Worker::setUp, &Worker::exchangeAddresses, &Worker::connect,
+                            &Worker::measureOrServe, &Worker::close}) {
+      if (Status done = (this->*step)(); !done) return done;
     }
+    return Done{};
+  }
+
+  void adopt() {
+    digest_ = digest(assign_.testCase, registry_);
+    can_ = capabilitiesOf(assign_.testCase, registry_);
     deadline_ = steady_clock::now() + nanoseconds(assign_.testCase.timeoutNs);
     clock_.emplace(assign_.clockKind == "tsc" ? Clock::tsc(assign_.ticksPerNanosecond)
                                               : Clock::monotonic());
-    return Done{};
   }
 
   Status setUp() {
@@ -123,13 +143,21 @@ class Worker {
     auto transport = registry_.make(c.transport, c.library);
     if (!transport) return transport.error();
     transport_ = *std::move(transport);
+    if (c.path == kStagedPath) {
+      transport_ = registry_.staging().make(std::move(transport_), c.staging);
+    }
     plan_ = planBlocks(c);
-    flow_ = transport_->capabilities(c.options).flow;
     const OpenRequest request{
         .role = assign_.role,
         .options = c.options,
-        .lane = {plan_.layout, c.bytes, plan_.window, assign_.peerOnThisHost},
+        .lane = {.layout = plan_.layout,
+                 .messageBytes = c.bytes,
+                 .window = plan_.window,
+                 .marks = plan_.leadIn + plan_.messages + 1,
+                 .peerOnThisHost = assign_.peerOnThisHost,
+                 .peerInThisProcess = can_.oneProcess},
         .memory = memory(),
+        .peerMemory = peerMemory(),
         .namePrefix = assign_.namePrefix,
         .deadline = deadline_,
     };
@@ -140,7 +168,12 @@ class Worker {
   }
 
   Status allocate() {
-    auto space = openMemorySpace(memory(), footprint(plan_));
+    const std::string& wanted = assign_.testCase.cudaMemory;
+    auto space =
+        openMemorySpace(memory(), {.ownBytes = footprint(plan_),
+                                   .bothBytes = 2 * footprint(plan_),
+                                   .peer = peerMemory(),
+                                   .vmm = wanted == "vmm" || (wanted == "auto" && can_.needsVmm)});
     if (!space) return space.error();
     space_ = *std::move(space);
     auto source = space_->allocate(plan_.layout.totalBytes());
@@ -193,7 +226,7 @@ class Worker {
     pattern_ = findPattern(c.pattern)->make();
     guard_.emplace(*clock_, clock_->now() + clock_->ticks(deadline_ - steady_clock::now()),
                    sharesCore_);
-    blocks_.emplace(BlockRunner::Parts{c, plan_, *pattern_, flow_, assign_.role, assign_.seed,
+    blocks_.emplace(BlockRunner::Parts{c, plan_, *pattern_, can_.flow, assign_.role, assign_.seed,
                                        *space_, *source_, *target_},
                     *lane_, *clock_, *guard_);
     Status done = isInitiator() ? initiate() : serve();
@@ -308,7 +341,7 @@ class Worker {
 
   [[nodiscard]] report::DataCheck checkSoFar() const {
     report::DataCheck check;
-    check.mode = flow_ == DataFlow::kNone ? "none" : std::string(name(assign_.testCase.verify));
+    check.mode = can_.flow == DataFlow::kNone ? "none" : std::string(name(assign_.testCase.verify));
     if (!blocks_) return check;
     check.messages = blocks_->checked().messages;
     check.bytes = blocks_->checked().bytes;
@@ -325,6 +358,9 @@ class Worker {
   [[nodiscard]] const MemoryName& memory() const {
     return isInitiator() ? assign_.testCase.source : assign_.testCase.destination;
   }
+  [[nodiscard]] const MemoryName& peerMemory() const {
+    return isInitiator() ? assign_.testCase.destination : assign_.testCase.source;
+  }
   static steady_clock::time_point farewell() {
     return steady_clock::now() + std::chrono::seconds(1);
   }
@@ -339,7 +375,7 @@ class Worker {
   std::optional<Clock> clock_;
   bool sharesCore_ = false;
   BlockPlan plan_;
-  DataFlow flow_ = DataFlow::kPush;
+  Capabilities can_;
   report::Run partial_;
 
   std::unique_ptr<Transport> transport_;
@@ -354,13 +390,38 @@ class Worker {
   std::optional<BlockRunner> blocks_;
 };
 
+/// The responder's process, when both sides run in the initiator's.
+int lend(Worker& worker, Channel channel) {
+  auto status = lendChannel(std::move(channel), worker.loanName(), worker.deadline());
+  return status ? *status : 1;  // the conductor sees how the other process ended
+}
+
+/// The initiator's process, when both sides run in it.
+int runBoth(const Registry& registry, Worker& initiator, PhaseHook hook) {
+  auto loan = BorrowedChannel::await(initiator.loanName(), initiator.deadline());
+  if (!loan) return initiator.fail(std::move(loan).error());
+  loan->channel().setStopFlag(&gStopSignal);
+  std::thread other([&] {
+    Worker responder(registry, loan->channel(), hook);
+    responder.takeOverFrom(initiator);
+    loan->giveBack(responder.run());
+  });
+  const int status = initiator.run();
+  other.join();
+  return status;
+}
+
 }  // namespace
 
 int runWorker(const Registry& registry, int fd, PhaseHook hook) {
   installStopSignals();
   Channel channel(fd);
   channel.setStopFlag(&gStopSignal);
-  return Worker(registry, channel, hook).run();
+  Worker worker(registry, channel, hook);
+  if (Status greeted = worker.greet(); !greeted) return worker.fail(std::move(greeted).error());
+  if (!worker.sharesProcess()) return worker.run();
+  return worker.role() == Role::kInitiator ? runBoth(registry, worker, hook)
+                                           : lend(worker, std::move(channel));
 }
 
 }  // namespace gdrbench
