@@ -17,7 +17,12 @@ namespace {
 
 constexpr std::byte kUntouched{0xee};
 
-Buffer allocate(std::uint64_t bytes) {
+const MemoryName& memoryOf(const Subject& subject, Role role) {
+  return role == Role::kInitiator ? subject.memory : subject.peerMemory;
+}
+
+Buffer allocate(const Subject& subject, Role role, std::uint64_t bytes) {
+  if (subject.allocate != nullptr) return subject.allocate(memoryOf(subject, role), bytes);
   constexpr std::uint64_t kPage = 4096;
   auto* data =
       static_cast<std::byte*>(std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage));
@@ -25,11 +30,11 @@ Buffer allocate(std::uint64_t bytes) {
           [](std::byte* memory, std::uint64_t) { std::free(memory); }};
 }
 
-void fillDifferently(const Buffer& buffer, std::uint64_t seed) {
+void fillDifferently(std::span<std::byte> bytes, std::uint64_t seed) {
   std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
-  for (std::uint64_t i = 0; i < buffer.bytes(); ++i) {
+  for (std::byte& byte : bytes) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    buffer.data()[i] = static_cast<std::byte>(state >> 56);
+    byte = static_cast<std::byte>(state >> 56);
   }
 }
 
@@ -68,26 +73,31 @@ OptionSet optionsOf(const Subject& subject, const TransportEntry& entry) {
   return set;
 }
 
-OpenRequest requestOf(const OptionSet& options, const Shape& shape, Role role,
-                      const std::string& namePrefix) {
+OpenRequest requestOf(const Subject& subject, const OptionSet& options, const Shape& shape,
+                      Role role, const std::string& namePrefix) {
+  const Role peer = role == Role::kInitiator ? Role::kResponder : Role::kInitiator;
   return {.role = role,
           .options = options,
           .lane = {.layout = {.stride = shape.stride, .count = shape.slots},
                    .messageBytes = shape.stride,
                    .window = shape.window,
-                   .peerOnThisHost = true},
-          .memory = {},
+                   .peerOnThisHost = true,
+                   .peerInThisProcess = subject.inOneProcess},
+          .memory = memoryOf(subject, role),
+          .peerMemory = memoryOf(subject, peer),
           .namePrefix = namePrefix,
           .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10)};
 }
 
 }  // namespace
 
-Side::Side(const Shape& shape, std::unique_ptr<Transport> transport)
+Side::Side(const Subject& subject, const Shape& shape, Role role,
+           std::unique_ptr<Transport> transport)
     : layout_{.stride = shape.stride, .count = shape.slots},
+      view_(subject.view),
       transport_(std::move(transport)),
-      source_(allocate(layout_.totalBytes())),
-      target_(allocate(layout_.totalBytes())) {}
+      source_(allocate(subject, role, layout_.totalBytes())),
+      target_(allocate(subject, role, layout_.totalBytes())) {}
 
 std::unique_ptr<Side> Side::open(const Subject& subject, const Shape& shape, Role role,
                                  const std::string& namePrefix) {
@@ -107,12 +117,13 @@ std::unique_ptr<Side> Side::open(const Subject& subject, const Shape& shape, Rol
   Result<std::unique_ptr<Transport>> transport = registry.make(subject.transport);
   if (!usable(subject, transport)) return nullptr;
 
-  std::unique_ptr<Side> side(new Side(shape, *std::move(transport)));
+  std::unique_ptr<Side> side(new Side(subject, shape, role, *std::move(transport)));
   side->flow_ = side->transport_->capabilities(options).flow;
-  fillDifferently(side->source_, role == Role::kInitiator ? 1 : 2);
+  fillDifferently({side->view(side->source_.data()), side->source_.bytes()},
+                  role == Role::kInitiator ? 1 : 2);
   side->clearTarget();
   Result<std::unique_ptr<Endpoint>> endpoint =
-      side->transport_->open(requestOf(options, shape, role, namePrefix));
+      side->transport_->open(requestOf(subject, options, shape, role, namePrefix));
   if (!usable(subject, endpoint)) return nullptr;
   side->endpoint_ = *std::move(endpoint);
   for (auto [buffer, region] : {std::pair(&side->source_, &side->sourceRegion_),
@@ -147,11 +158,11 @@ void Side::leave() {
 }
 
 std::byte* Side::source(std::uint32_t slot) const {
-  return source_.data() + layout_.offsetOf(slot);
+  return view(source_.data()) + layout_.offsetOf(slot);
 }
 
 void Side::clearTarget() {
-  std::memset(target_.data(), static_cast<int>(kUntouched), target_.bytes());
+  std::memset(view(target_.data()), static_cast<int>(kUntouched), target_.bytes());
 }
 
 std::unique_ptr<Rig> connectedRig(const Subject& subject, const Shape& shape) {
@@ -249,15 +260,15 @@ void run(Talk& initiator, Talk& responder) {
 
 void checkTarget(const Talk& to, const Side& from) {
   if (from.flow() == DataFlow::kNone) return;
-  const Buffer& target = to.side().target();
-  std::vector<std::byte> expected(target.bytes(), kUntouched);
+  const std::span<const std::byte> target = to.side().target();
+  std::vector<std::byte> expected(target.size(), kUntouched);
   for (const Expect& expect : to.expects()) {
     std::memcpy(expected.data() + from.layout().offsetOf(expect.slot), from.source(expect.slot),
                 expect.bytes);
   }
   std::uint64_t bad = 0;
-  while (bad < target.bytes() && target.data()[bad] == expected[bad]) ++bad;
-  CHECK_MESSAGE(bad == target.bytes(), "first wrong byte at offset " << bad);
+  while (bad < target.size() && target[bad] == expected[bad]) ++bad;
+  CHECK_MESSAGE(bad == target.size(), "first wrong byte at offset " << bad);
 }
 
 }  // namespace gdrbench::conformance

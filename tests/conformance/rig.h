@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,14 @@ struct Subject {
   bool mayBeAbsent = false;
   /// Where to find it; null: among those of this build.
   const Registry* registry = nullptr;
+  /// Of the initiator and of the responder.
+  MemoryName memory = {}, peerMemory = {};
+  /// Makes buffers in such memory, and says where the CPU finds the bytes of one; null: as for host
+  /// memory.
+  Buffer (*allocate)(const MemoryName& memory, std::uint64_t bytes) = nullptr;
+  std::byte* (*view)(const void* data) = nullptr;
+  /// What LaneSpec::peerInThisProcess says. The two sides always are threads of one process.
+  bool inOneProcess = false;
 };
 
 struct Shape {
@@ -47,13 +56,20 @@ class Side {
   [[nodiscard]] const SlotLayout& layout() const { return layout_; }
   [[nodiscard]] DataFlow flow() const { return flow_; }
   [[nodiscard]] std::byte* source(std::uint32_t slot) const;
-  [[nodiscard]] const Buffer& target() const { return target_; }
+  /// All bytes of the target buffer, for the CPU to look at.
+  [[nodiscard]] std::span<const std::byte> target() const {
+    return {view(target_.data()), target_.bytes()};
+  }
   void clearTarget();
 
  private:
-  Side(const Shape& shape, std::unique_ptr<Transport> transport);
+  Side(const Subject& subject, const Shape& shape, Role role, std::unique_ptr<Transport> transport);
+  [[nodiscard]] std::byte* view(std::byte* data) const {
+    return view_ == nullptr ? data : view_(data);
+  }
 
   SlotLayout layout_;
+  std::byte* (*view_)(const void* data);
   DataFlow flow_ = DataFlow::kPush;
   std::unique_ptr<Transport> transport_;
   Buffer source_, target_;
