@@ -8,6 +8,8 @@
 
 #include "harness/core/text.h"
 #include "transports/loopback/loopback_transport.h"
+#include "transports/nccl/nccl_transport.h"
+#include "transports/nccl/options.h"
 #include "transports/null/null_transport.h"
 #include "transports/tcp/tcp_transport.h"
 #if __has_include("transports/libfabric/options.h")
@@ -17,6 +19,8 @@
 
 namespace gdrbench {
 namespace {
+
+constexpr std::string_view kNcclEnvironment[] = {"NCCL_"};
 
 #ifdef GDRBENCH_KNOWS_LIBFABRIC
 constexpr std::string_view kLibfabricEnvironment[] = {"FI_"};
@@ -95,7 +99,7 @@ Result<std::unique_ptr<Transport>> Registry::make(std::string_view name,
                  .next = fmt::format("build with -D{}=ON", entry->notBuilt)};
   }
   if (!library.empty()) {
-    if (entry->module.empty()) {
+    if (entry->module.empty() && entry->vendorLibrary.empty()) {
       return Error{.code = ErrorCode::kConfig,
                    .tried = fmt::format("library: transport {} uses no vendor library", name)};
     }
@@ -126,6 +130,16 @@ Registry builtinTransports() {
        .validate = tcp::validate,
        .make = tcp::make},
   };
+  entries.push_back({.name = "nccl",
+                     .summary = "NCCL send and receive between two GPUs",
+                     .options = nccl::options(),
+                     .capabilities = nccl::capabilities,
+                     .validate = nccl::validate,
+                     .label = nccl::label,
+                     .make = nccl::make,
+                     .vendorLibrary = nccl::kLibrary,
+                     .environment = kNcclEnvironment,
+                     .libraryStaged = nccl::libraryStaged});
 #ifdef GDRBENCH_KNOWS_LIBFABRIC
   TransportEntry libfabric = {.name = "libfabric",
                               .summary = "libfabric: messages and RMA over its providers",

@@ -35,6 +35,8 @@ struct TransportEntry {
   std::unique_ptr<Transport> (*make)() = nullptr;
   /// File name of the loadable module, "gdrbench-libfabric.so"; empty when linked in.
   std::string_view module = {};
+  /// Opened by name in the worker ("libnccl.so.2"): `library:` may put another build in its place.
+  std::string_view vendorLibrary = {};
   /// When neither: the CMake option that would build it.
   std::string_view notBuilt = {};
   /// It moves nothing and completes at once: running a pattern over it prices the harness.

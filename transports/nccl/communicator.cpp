@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transports/nccl/communicator.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace gdrbench::nccl {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr auto kPatience = std::chrono::seconds(2);
+
+/// Runs `work` in a thread and waits for it for a while. A thread that hangs inside the library is
+/// left behind: it holds nothing of this process that others need.
+template <class Work>
+void runWithPatience(Work work) {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable done;
+    bool finished = false;
+  };
+  const auto shared = std::make_shared<Shared>();
+  std::thread([shared, work = std::move(work)] {
+    work();
+    const std::lock_guard lock(shared->mutex);
+    shared->finished = true;
+    shared->done.notify_all();
+  }).detach();
+  std::unique_lock lock(shared->mutex);
+  shared->done.wait_for(lock, kPatience, [&] { return shared->finished; });
+}
+
+void waitWhileInProgress(const Api& api, Comm comm) {
+  Code state = kInProgress;
+  while (api.asyncError(comm, &state) == kSuccess && state == kInProgress) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Communicator::init(const Library& library,
+                                                         std::shared_ptr<const cuda::Device> device,
+                                                         const UniqueId& id, int rank,
+                                                         Deadline deadline) {
+  std::unique_ptr<Communicator> made(new Communicator(library, std::move(device), rank));
+  Config config;
+  const Code code = made->api_.initRank(&made->comm_, 2, id, rank, &config);
+  if (code != kSuccess && code != kInProgress) {
+    return error(made->api_, "join the communicator", code, nullptr);
+  }
+  if (Status ready = made->settle("join the communicator", deadline); !ready) {
+    made->abandon();
+    return ready.error();
+  }
+  return made;
+}
+
+Code Communicator::state() const noexcept {
+  Code state = kSuccess;
+  const Code asked = api_.asyncError(comm_, &state);
+  return asked == kSuccess ? state : asked;
+}
+
+Status Communicator::settle(std::string_view doing, Deadline deadline) const {
+  for (Code now = state();; now = state()) {
+    if (now == kSuccess) return Done{};
+    if (now != kInProgress) return error(api_, std::string(doing), now, comm_);
+    if (steady_clock::now() >= deadline) {
+      return Error{.code = ErrorCode::kTimeout,
+                   .tried = std::string(doing),
+                   .nativeText =
+                       "NCCL was still in progress at the deadline: the other rank has "
+                       "not come, or cannot be reached",
+                   .next = "see what NCCL_DEBUG=INFO prints"};
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+Status Communicator::registerBuffer(void* data, std::size_t bytes) {
+  if (api_.registerBuffer == nullptr) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .tried = "register a buffer: this NCCL has no ncclCommRegister (2.19)"};
+  }
+  void* handle = nullptr;
+  const Code code = api_.registerBuffer(comm_, data, bytes, &handle);
+  if (code != kSuccess) return error(api_, "register a buffer", code, comm_);
+  registered_.push_back(handle);
+  return Done{};
+}
+
+Communicator::~Communicator() {
+  if (comm_ == nullptr) return;
+  runWithPatience([&api = api_, device = device_, comm = comm_, abandoned = abandoned_,
+                   registered = registered_] {
+    (void)device->makeCurrent();
+    if (abandoned) {
+      api.abort(comm);
+      return;
+    }
+    for (void* handle : registered) api.deregisterBuffer(comm, handle);
+    api.finalize(comm);
+    waitWhileInProgress(api, comm);
+    api.destroy(comm);
+  });
+}
+
+}  // namespace gdrbench::nccl
