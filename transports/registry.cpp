@@ -147,7 +147,8 @@ Registry builtinTransports() {
                               .capabilities = libfabric::capabilities,
                               .validate = libfabric::validate,
                               .label = libfabric::label,
-                              .environment = kLibfabricEnvironment};
+                              .environment = kLibfabricEnvironment,
+                              .libraryStaged = libfabric::libraryStaged};
 #ifdef GDRBENCH_HAS_LIBFABRIC
   libfabric.module = "gdrbench-libfabric.so";
 #else

@@ -39,8 +39,9 @@ struct Group {
 };
 
 struct Catalogue {
-  OptionTable run;            ///< top-level scalars and lists: name, rounds, verify, timeout ...
-  std::vector<Group> groups;  ///< top-level maps
+  OptionTable run;             ///< top-level scalars and lists: name, rounds, verify, timeout ...
+  std::vector<Group> groups;   ///< top-level maps
+  OptionTable everyTransport;  ///< what each entry of `transports:` may have besides; no defaults
   std::vector<Group> transports;  ///< what `transports:` may list
   std::vector<Group> patterns;    ///< what `patterns:` may list; each has `sizes` besides
 };
@@ -51,6 +52,7 @@ struct TransportConfig {
   std::string label;  ///< empty: not given
   std::vector<std::pair<std::string, std::string>> env;
   std::string library;
+  OptionSet common;  ///< of Catalogue::everyTransport: only what was given
   OptionSet options;
   Place place;
 };

@@ -91,6 +91,7 @@ std::string helpText(const Catalogue& catalogue) {
   addKey(out, kLabelKey, "name in the report [text]");
   addKey(out, kEnvKey, "environment of its processes [map of names to values]");
   addKey(out, kLibraryKey, "path of the vendor's library to load [text]");
+  for (const Option& option : catalogue.everyTransport) addOption(out, option, "");
   for (const Group& group : catalogue.transports) addGroup(out, group, "");
   addHeading(out, "Every pattern", "");
   addKey(out, kSizesKey,

@@ -271,8 +271,12 @@ Status ConfigReader::readTransportKey(const Member& member, const Group& group,
   if (const Option* option = findOption(group.options, member.key)) {
     return readOption(*option, member.value, path, into.options);
   }
+  if (const Option* option = findOption(catalogue_.everyTransport, member.key)) {
+    return readOption(*option, member.value, path, into.common);
+  }
   std::vector<std::string_view> known = namesOf(group.options);
   known.insert(known.end(), {kLabelKey, kEnvKey, kLibraryKey});
+  for (const Option& option : catalogue_.everyTransport) known.push_back(option.name);
   return unknownKey(member, group.name, known);
 }
 

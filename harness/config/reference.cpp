@@ -185,7 +185,9 @@ std::string markdownReference(const Catalogue& catalogue) {
   out +=
       "| `label` | text | - | one line, each label once | name in the report |\n"
       "| `env` | map | - | names to values | environment of its processes |\n"
-      "| `library` | text | - | a path | the vendor's library to load |\n\n";
+      "| `library` | text | - | a path | the vendor's library to load |\n";
+  for (const Option& option : catalogue.everyTransport) addRow(out, option);
+  out += "\n";
   addGroups(out, catalogue.transports);
   out +=
       fmt::format("## Patterns\n\nEvery pattern has this key besides its own:\n\n{}", kTableHead);

@@ -179,7 +179,9 @@ json::object transportsSchema(const Catalogue& catalogue) {
     words.emplace_back(group.name);
     // Without quotes, an editor takes the word null for no text.
     if (group.name == "null") words.emplace_back(nullptr);
-    entries.push_back(entrySchema(group, mapSchema(group.options, transportKeys(), group.help)));
+    json::object keys = transportKeys();
+    for (const Option& option : catalogue.everyTransport) keys[option.name] = optionSchema(option);
+    entries.push_back(entrySchema(group, mapSchema(group.options, std::move(keys), group.help)));
   }
   entries.insert(entries.begin(), json::object{{"enum", std::move(words)}});
   return described(listOf(anyOf(std::move(entries))), "what is compared, in this order");

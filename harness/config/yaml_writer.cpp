@@ -102,6 +102,7 @@ class Writer {
     for (const auto& [name, value] : transport.env) {
       line(8, fmt::format("{}: {}", yamlText(name), yamlText(value)));
     }
+    options(catalogue_.everyTransport, transport.common, 6);
     if (const Group* group = find(catalogue_.transports, transport.transport)) {
       options(group->options, transport.options, 6);
     }

@@ -58,6 +58,14 @@ constexpr Option kRunOptions[] = {
      .help = "how many of the first latency samples of each run are kept in a file"},
 };
 
+constexpr Option kTransportOptions[] = {
+    {.name = "paths",
+     .type = OptionType::kChoice,
+     .choices = kPaths,
+     .list = true,
+     .help = "for this transport, in place of the configuration's paths"},
+};
+
 constexpr Option kCpuOptions[] = {
     {.name = "initiator",
      .type = OptionType::kInteger,
@@ -91,6 +99,7 @@ constexpr Option kExpectOptions[] = {
 config::Catalogue catalogue(const Registry& registry) {
   config::Catalogue all;
   all.run = kRunOptions;
+  all.everyTransport = kTransportOptions;
   all.groups = {
       {"stop", "When a measurement has enough.", stopOptions()},
       {"warmup", "Before a measurement: until it is steady.", warmupOptions()},

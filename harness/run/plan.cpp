@@ -278,7 +278,8 @@ class Expansion {
     const bool stamps = findPattern(pattern.pattern)->make()->stampsMessages();
     for (std::size_t i = 0; i < config_.transports.size(); ++i) {
       const config::TransportConfig& transport = config_.transports[i];
-      for (const OptionValue& path : config_.run.list("paths")) {
+      const OptionSet& paths = transport.common.has("paths") ? transport.common : config_.run;
+      for (const OptionValue& path : paths.list("paths")) {
         Case c = common_;
         c.label = labels_[i];
         c.transport = transport.transport;

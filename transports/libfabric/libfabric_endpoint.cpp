@@ -12,6 +12,7 @@
 #include <set>
 
 #include "harness/core/units.h"
+#include "harness/cuda/allocation.h"
 
 namespace gdrbench::libfabric {
 namespace {
@@ -150,32 +151,73 @@ bool LibfabricEndpoint::usesAddresses() const {
 }
 
 Result<std::unique_ptr<MemoryRegion>> LibfabricEndpoint::registerMemory(const Buffer& buffer) {
-  const std::string provider = objects_->info->fabric_attr->prov_name;
-  if (buffer.memory().kind == MemoryKind::kCuda) {
-    return Error{.code = ErrorCode::kUnsupported,
-                 .tried = fmt::format("register {} memory with provider {}", buffer.memory().text(),
-                                      provider),
-                 .nativeText = "FI_HMEM was not asked for"};
-  }
-  iovec range{buffer.data(), buffer.bytes()};
-  fi_mr_attr attr{};
-  attr.mr_iov = &range;
-  attr.iov_count = 1;
-  attr.access = FI_SEND | FI_RECV | FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ;
-  attr.requested_key = nextKey_++;
-  attr.iface = FI_HMEM_SYSTEM;
-  fid_mr* raw = nullptr;
-  if (const int code = fi_mr_regattr(objects_->domain.get(), &attr, 0, &raw); code != 0) {
-    return registrationError(buffer, provider, code);
-  }
-  Fid<fid_mr> mr(raw);
+  auto mr = buffer.memory().kind == MemoryKind::kCuda ? registerCuda(buffer) : registerHost(buffer);
+  if (!mr) return std::move(mr).error();
   if ((objects_->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
-    int code = fi_mr_bind(raw, &objects_->ep->fid, 0);
-    if (code == 0) code = fi_mr_enable(raw);
+    int code = fi_mr_bind(mr->get(), &objects_->ep->fid, 0);
+    if (code == 0) code = fi_mr_enable(mr->get());
     if (code != 0) return fabricError("bind a memory region to the endpoint", code);
   }
   return std::unique_ptr<MemoryRegion>(
-      std::make_unique<Region>(std::move(mr), buffer.data(), buffer.bytes()));
+      std::make_unique<Region>(*std::move(mr), buffer.data(), buffer.bytes()));
+}
+
+Result<Fid<fid_mr>> LibfabricEndpoint::registerRange(const Buffer& buffer, fi_mr_attr& attr,
+                                                     std::uint64_t flags) {
+  attr.iov_count = 1;
+  attr.access = FI_SEND | FI_RECV | FI_WRITE | FI_READ | FI_REMOTE_WRITE | FI_REMOTE_READ;
+  attr.requested_key = nextKey_++;
+  fid_mr* raw = nullptr;
+  if (const int code = fi_mr_regattr(objects_->domain.get(), &attr, flags, &raw); code != 0) {
+    return registrationError(buffer, objects_->info->fabric_attr->prov_name, code);
+  }
+  return Fid<fid_mr>(raw);
+}
+
+Result<Fid<fid_mr>> LibfabricEndpoint::registerHost(const Buffer& buffer) {
+  iovec range{buffer.data(), buffer.bytes()};
+  fi_mr_attr attr{};
+  attr.mr_iov = &range;
+  attr.iface = FI_HMEM_SYSTEM;
+  registration_ = "host";
+  return registerRange(buffer, attr, 0);
+}
+
+/// A provider that offers FI_HMEM may still refuse the memory: what counts is this call.
+Result<Fid<fid_mr>> LibfabricEndpoint::registerCuda(const Buffer& buffer) {
+  auto device = cuda::openDevice(buffer.memory().device);
+  if (!device) return std::move(device).error();
+  device_ = *std::move(device);
+  fi_mr_attr attr{};
+  attr.iface = FI_HMEM_CUDA;
+  attr.device.cuda = device_->identity().ordinal;
+  if (request_.options.text("registration") == "hmem") {
+    iovec range{buffer.data(), buffer.bytes()};
+    attr.mr_iov = &range;
+    registration_ = "FI_HMEM_CUDA, by address";
+    return registerRange(buffer, attr, 0);
+  }
+#ifdef FI_MR_DMABUF
+  if (FI_VERSION_GE(apiVersion(), FI_VERSION(1, 20))) {
+    auto exported =
+        cuda::DmaBuf::exportFrom(*device_, cuda::pointer(buffer.data()), buffer.bytes(), false);
+    if (!exported) return std::move(exported).error();
+    fi_mr_dmabuf range{};
+    range.fd = exported->fd();
+    range.len = buffer.bytes();
+    range.base_addr = buffer.data();
+    attr.dmabuf = &range;
+    registration_ = "FI_MR_DMABUF, " + exported->describe();
+    return registerRange(buffer, attr, FI_MR_DMABUF);
+  }
+#endif
+  return Error{
+      .code = ErrorCode::kUnsupported,
+      .tried = "register GPU memory as a dma-buf",
+      .nativeText = fmt::format("FI_MR_DMABUF needs libfabric 1.20; this is {}, built with "
+                                "headers of {}",
+                                versionText(fi_version()),
+                                versionText(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)))};
 }
 
 Result<Bytes> LibfabricEndpoint::address(const MemoryRegion& source, const MemoryRegion& target) {
@@ -246,6 +288,20 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
   return std::unique_ptr<Lane>(std::move(lane));
 }
 
+/// Whether GPU memory was asked for, and what the endpoint says about peer-to-peer.
+std::string LibfabricEndpoint::hmemText() const {
+  if ((objects_->info->caps & FI_HMEM) == 0) return "not asked for";
+  int p2p = 0;
+  std::size_t length = sizeof p2p;
+  const int code =
+      fi_getopt(&objects_->ep->fid, FI_OPT_ENDPOINT, FI_OPT_FI_HMEM_P2P, &p2p, &length);
+  if (code != 0) return fmt::format("FI_HMEM; FI_OPT_FI_HMEM_P2P unknown ({})", fi_strerror(-code));
+  constexpr std::array kNames = {"enabled", "required", "preferred", "disabled"};
+  const auto index = static_cast<std::size_t>(p2p);
+  return fmt::format("FI_HMEM; FI_OPT_FI_HMEM_P2P {}",
+                     index < kNames.size() ? kNames[index] : std::to_string(p2p));
+}
+
 std::vector<Claim> LibfabricEndpoint::claims() const {
   const fi_info& info = *objects_->info;
   const auto text = [](const char* value) { return std::string(value == nullptr ? "?" : value); };
@@ -266,6 +322,8 @@ std::vector<Claim> LibfabricEndpoint::claims() const {
       {"threading", flagsText(&info.domain_attr->threading, FI_TYPE_THREADING), false},
       {"mr_mode", flagsText(&info.domain_attr->mr_mode, FI_TYPE_MR_MODE), false},
       {"op_flags", flagsText(&info.tx_attr->op_flags, FI_TYPE_OP_FLAGS), false},
+      {"registration", registration_, false},
+      {"hmem", hmemText(), false},
       {"inject_bytes", std::to_string(injectBytes_), true},
       {"tx_depth", std::to_string(info.tx_attr->size), false},
       {"rx_depth", std::to_string(info.rx_attr->size), false},

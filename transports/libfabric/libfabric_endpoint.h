@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cuda/device.h"
 #include "transports/libfabric/libfabric_lane.h"
 #include "transports/libfabric/select.h"
 #include "transports/transport.h"
@@ -31,7 +32,11 @@ class LibfabricEndpoint final : public Endpoint {
  private:
   LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects);
   Status checkLimits() const;
+  [[nodiscard]] std::string hmemText() const;
   [[nodiscard]] bool usesAddresses() const;
+  Result<Fid<fid_mr>> registerHost(const Buffer& buffer);
+  Result<Fid<fid_mr>> registerCuda(const Buffer& buffer);
+  Result<Fid<fid_mr>> registerRange(const Buffer& buffer, fi_mr_attr& attr, std::uint64_t flags);
 
   OpenRequest request_;
   Op op_;
@@ -39,6 +44,8 @@ class LibfabricEndpoint final : public Endpoint {
   std::size_t injectBytes_ = 0;
   std::uint64_t nextKey_ = 1;
   std::string ownName_, peerName_;
+  std::shared_ptr<const cuda::Device> device_;  ///< of the memory, when it is a GPU's
+  std::string registration_ = "none";           ///< in effect
 };
 
 }  // namespace gdrbench::libfabric

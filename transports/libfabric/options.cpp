@@ -7,6 +7,7 @@ namespace gdrbench::libfabric {
 namespace {
 
 constexpr std::string_view kOps[] = {"write", "send", "read"};
+constexpr std::string_view kRegistrations[] = {"hmem", "dmabuf"};
 constexpr std::string_view kProgress[] = {"default", "auto", "manual"};
 constexpr std::string_view kDelivery[] = {"default", "transmit", "delivery"};
 
@@ -32,6 +33,12 @@ constexpr Option kOptions[] = {
      .fallback = "true",
      .help = "use fi_inject for messages up to the provider's inject size (host memory only, and "
              "only with the default delivery)"},
+    {.name = "registration",
+     .type = OptionType::kChoice,
+     .fallback = "hmem",
+     .choices = kRegistrations,
+     .help = "of GPU memory: hmem: by its address (FI_HMEM_CUDA); dmabuf: by an exported file "
+             "descriptor (FI_MR_DMABUF, libfabric 1.20 or newer)"},
     {.name = "tx_depth",
      .type = OptionType::kInteger,
      .fallback = "0",
@@ -75,6 +82,10 @@ Status validate(const OptionSet& options) {
 std::string label(const OptionSet& options) {
   const std::string& op = options.text("op");
   return fmt::format("libfabric:{}{}", options.text("provider"), op == "write" ? "" : "/" + op);
+}
+
+std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet&) {
+  return {{"FI_HMEM_DISABLE_P2P", "1"}};
 }
 
 }  // namespace gdrbench::libfabric

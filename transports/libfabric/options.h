@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/core/option.h"
 #include "harness/core/result.h"
@@ -15,7 +17,7 @@ OptionTable options();
 /// Inline: the module needs it too, and cannot count on the program that opens it to export it.
 inline Capabilities capabilities(const OptionSet& options) {
   const std::string& op = options.text("op");
-  return {.memory = {MemoryKind::kHost},
+  return {.memory = {MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda},
           .flow = op == "read" ? DataFlow::kPull : DataFlow::kPush,
           .operation = op == "write" ? "write with CQ data" : op};
 }
@@ -24,5 +26,8 @@ Status validate(const OptionSet& options);
 
 /// "libfabric:tcp", "libfabric:shm/read".
 std::string label(const OptionSet& options);
+
+/// FI_HMEM without peer-to-peer: providers then copy through host memory.
+std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet& options);
 
 }  // namespace gdrbench::libfabric

@@ -75,9 +75,10 @@ constexpr int kAnyMrMode = ~3;
 Info hintsFor(const Wanted& wanted) {
   Info hints(fi_allocinfo());
   hints->ep_attr->type = FI_EP_RDM;
-  hints->caps = FI_MSG | (wanted.op == "send" ? 0 : FI_RMA);
+  hints->caps = FI_MSG | (wanted.op == "send" ? 0 : FI_RMA) | (wanted.hmem ? FI_HMEM : 0);
   hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
-  hints->domain_attr->mr_mode = wanted.anyMrMode ? kAnyMrMode : kMrMode;
+  hints->domain_attr->mr_mode =
+      wanted.anyMrMode ? kAnyMrMode : kMrMode | (wanted.hmem ? FI_MR_HMEM : 0);
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->name = copied(wanted.domain);
   hints->fabric_attr->prov_name = copied(wanted.provider);
@@ -157,6 +158,14 @@ Error noProvider(const Wanted& wanted) {
           .next = "there are: " + listed(there)};
 }
 
+std::string hmemHint() {
+  return builtWithCuda()
+             ? "this libfabric knows CUDA, but the provider does not take GPU memory: use paths: "
+               "[staged]"
+             : "this libfabric was built without CUDA: give another as library:, or use paths: "
+               "[staged]";
+}
+
 /// fi_getinfo answers FI_ENODATA and nothing else. Ask again with one wish less at a time: the wish
 /// without which something is found is the one that cannot be met.
 Error explainNothing(const Wanted& wanted, int code) {
@@ -177,6 +186,7 @@ Error explainNothing(const Wanted& wanted, int code) {
       {fmt::format("progress '{}'", wanted.progress), [](Wanted& w) { w.progress = "default"; }},
       {fmt::format("tx_depth {} and rx_depth {}", wanted.txDepth, wanted.rxDepth),
        [](Wanted& w) { w.txDepth = w.rxDepth = 0; }},
+      {"FI_HMEM (GPU memory)", [](Wanted& w) { w.hmem = false; }},
       {fmt::format("op '{}' (RMA)", wanted.op), [](Wanted& w) { w.op = "send"; }},
       {"the order of sends (FI_ORDER_SAS)", [](Wanted& w) { w.ordered = false; }},
       {"a way to register memory that this transport knows (it may need FI_MR_RAW)",
@@ -187,8 +197,11 @@ Error explainNothing(const Wanted& wanted, int code) {
     wish.drop(less);
     const Found found = ask(hintsFor(less).get(), {});
     if (pick(found.list.get(), less) == nullptr) continue;
+    // Without FI_HMEM the combination is one that cannot be; everything else was asked for by name.
+    const bool noHmem = wanted.hmem && !less.hmem;
     Error error = fabricError(fmt::format("find {} with provider '{}'", wish.name, wanted.provider),
-                              code, {}, ErrorCode::kNotFound);
+                              code, noHmem ? hmemHint() : "",
+                              noHmem ? ErrorCode::kUnsupported : ErrorCode::kNotFound);
     if (!wanted.domain.empty()) {
       error.next = "its domains: " + domainsOf(found.list.get(), wanted.provider);
     }
@@ -200,8 +213,10 @@ Error explainNothing(const Wanted& wanted, int code) {
 }  // namespace
 
 std::uint32_t apiVersion() {
-  // 1.17 is the oldest that is supported, and all that this module needs.
-  return FI_VERSION(1, 17);
+  // 1.17 is the oldest that is supported, and all that host memory needs.
+  constexpr std::uint32_t kWritten = FI_VERSION(1, 20);
+  const std::uint32_t compiled = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+  return std::min({kWritten, compiled, fi_version()});
 }
 
 std::uint64_t deliveryFlag(std::string_view delivery) {
@@ -222,6 +237,8 @@ Wanted Wanted::from(const OpenRequest& request) {
           .peerOnThisHost = request.lane.peerOnThisHost,
           // Arrivals of writes are told apart by their tickets.
           .ordered = options.text("op") != "write",
+          .hmem = request.memory.kind == MemoryKind::kCuda ||
+                  request.peerMemory.kind == MemoryKind::kCuda,
           .ownName = request.namePrefix + (request.role == Role::kInitiator ? "i" : "r")};
 }
 
@@ -264,6 +281,17 @@ std::vector<std::string> builtProviders() {
   }
   fi_freeparams(parameters);
   return names;
+}
+
+bool builtWithCuda() {
+  fi_param* parameters = nullptr;
+  int count = 0;
+  if (fi_getparams(&parameters, &count) != 0) return false;
+  const bool found = std::any_of(parameters, parameters + count, [](const fi_param& each) {
+    return std::string_view(each.name).starts_with("FI_HMEM_CUDA");
+  });
+  fi_freeparams(parameters);
+  return found;
 }
 
 std::vector<std::string> rdmProviders() {

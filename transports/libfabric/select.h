@@ -15,6 +15,7 @@
 namespace gdrbench::libfabric {
 
 /// The API version that this module was written for and compiled against, whichever is older.
+/// FI_MR_DMABUF is part of 1.20.
 std::uint32_t apiVersion();
 
 /// The completion level that an option asks for; 0: the provider's default.
@@ -27,6 +28,7 @@ struct Wanted {
   std::size_t txDepth = 0, rxDepth = 0;
   bool peerOnThisHost = true;
   bool ordered = true;     ///< sends keep their order
+  bool hmem = false;       ///< GPU memory on either side: a host row never asks for it
   bool anyMrMode = false;  ///< also memory registration modes that this transport cannot do
   /// Name for providers whose addresses are names (shm).
   std::string ownName;
@@ -40,6 +42,9 @@ Result<Info> select(const Wanted& wanted);
 
 /// Every provider that this libfabric has compiled in or can load, usable here or not.
 std::vector<std::string> builtProviders();
+
+/// Whether this libfabric has options for CUDA memory, which it has only where it was built for it.
+bool builtWithCuda();
 
 /// Names of all providers that have RDM endpoints here, each once.
 std::vector<std::string> rdmProviders();
