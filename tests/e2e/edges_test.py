@@ -75,7 +75,7 @@ class Huge(BenchTest):
         if available_memory() < 14 << 30:
             self.skipTest("less than 14 GiB of memory are available")
         document = self.measure(["loopback"], [ping_pong(f"{size}B")], stop={"iterations": 1},
-                                warmup={"max_time": "0s"}, timeout="120s", seconds=200)
+                                warmup={"max_time": "0s"}, timeout="270s", seconds=290)
         row = document.row("loopback")
         self.assertEqual((row["size_bytes"], row["runs"][0]["messages"]), (size, 1))
         self.assertEqual(row["check"]["bytes"], 2 * size)
@@ -155,7 +155,7 @@ class Providers(BenchTest):
 
     def test_the_provider_in_effect_is_named(self):
         transports = [self.fabric(name, name) for name in ("tcp", "tcp;ofi_rxm", "sockets", "net", "shm")]
-        document = self.measure(transports, program=GDRBENCH)
+        document = self.measure(transports, program=GDRBENCH, timeout="60s")
         for row in document.data["rows"]:
             effective = dict(row["effective"])["provider"]
             self.assertEqual(effective.split(";")[0], row["label"].split(";")[0])
