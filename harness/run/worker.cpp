@@ -14,6 +14,7 @@
 #include "harness/bootstrap/channel.h"
 #include "harness/bootstrap/lend.h"
 #include "harness/core/units.h"
+#include "harness/environment/affinity.h"
 #include "harness/environment/environment.h"
 #include "harness/memory/memory_space.h"
 #include "harness/run/block_runner.h"
@@ -121,8 +122,10 @@ class Worker {
     if (Status sent = enter("setup"); !sent) return sent;
     const auto start = steady_clock::now();
     if (Status pinned = pin(); !pinned) return pinned;
-    if (Status opened = openTransport(); !opened) return opened;
     if (Status allocated = allocate(); !allocated) return allocated;
+    if (Status beside = leaveCpu(); !beside) return beside;
+    if (Status opened = openTransport(); !opened) return opened;
+    if (Status registered = registerBuffers(); !registered) return registered;
     partial_.setupSeconds = secondsSince(start);
     return Done{};
   }
@@ -131,12 +134,28 @@ class Worker {
     const Case& c = assign_.testCase;
     const auto& cpu = isInitiator() ? c.initiatorCpu : c.responderCpu;
     sharesCore_ = c.initiatorCpu && c.initiatorCpu == c.responderCpu;
+    allowedCpus_ = allowedCpus();
     if (!cpu) return Done{};
+    ownCpu_ = *cpu;
     fact("cpu", std::to_string(*cpu));
     if (sharesCore_)
       partial_.notes.emplace_back("both sides share one CPU and yield to each other");
     return pinToCpu(*cpu);
   }
+
+  /// Until the lane is connected: threads that a library starts inherit the CPUs of who starts
+  /// them, and would share the one that polls.
+  Status leaveCpu() {
+    if (!ownCpu_) return Done{};
+    std::vector<int> polling = {*ownCpu_};
+    const Case& c = assign_.testCase;
+    for (const auto& each : {c.initiatorCpu, c.responderCpu}) {
+      if (each) polling.push_back(*each);
+    }
+    return runOnCpus(cpusBeside(allowedCpus_, polling));
+  }
+
+  Status returnToCpu() const { return ownCpu_ ? runOnCpus({*ownCpu_}) : Status(Done{}); }
 
   Status openTransport() {
     const Case& c = assign_.testCase;
@@ -146,7 +165,6 @@ class Worker {
     if (c.path == kStagedPath) {
       transport_ = registry_.staging().make(std::move(transport_), c.staging);
     }
-    plan_ = planBlocks(c);
     const OpenRequest request{
         .role = assign_.role,
         .options = c.options,
@@ -168,6 +186,7 @@ class Worker {
   }
 
   Status allocate() {
+    plan_ = planBlocks(assign_.testCase);
     const std::string& wanted = assign_.testCase.cudaMemory;
     auto space =
         openMemorySpace(memory(), {.ownBytes = footprint(plan_),
@@ -183,6 +202,10 @@ class Worker {
     if (!target) return target.error();
     target_.emplace(*std::move(target));
     fact("memory", space_->describe());  // knows its NUMA node only once something is allocated
+    return Done{};
+  }
+
+  Status registerBuffers() {
     auto sourceRegion = endpoint_->registerMemory(*source_);
     if (!sourceRegion) return sourceRegion.error();
     sourceRegion_ = *std::move(sourceRegion);
@@ -214,6 +237,7 @@ class Worker {
     auto lane = endpoint_->connect(peerAddress_, *sourceRegion_, *targetRegion_, deadline_);
     if (!lane) return lane.error();
     lane_ = *std::move(lane);
+    if (Status back = returnToCpu(); !back) return back;
     partial_.connectSeconds = secondsSince(start);
     const wire::Ready ready{endpoint_->claims()};
     for (const Claim& claim : ready.claims) fact(claim.key, claim.value);
@@ -374,6 +398,8 @@ class Worker {
   steady_clock::time_point deadline_;
   std::optional<Clock> clock_;
   bool sharesCore_ = false;
+  std::vector<int> allowedCpus_;
+  std::optional<int> ownCpu_;
   BlockPlan plan_;
   Capabilities can_;
   report::Run partial_;

@@ -96,7 +96,7 @@ class Rank {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::vector<std::unique_ptr<Communicator>> communicators;
     for (const UniqueId& id : ids) {
-      auto communicator = Communicator::init(library_, device_, id, rank_, deadline);
+      auto communicator = Communicator::init(library_, device_, {id, rank_, true}, deadline);
       if (!communicator) return communicator.error();
       communicators.push_back(*std::move(communicator));
     }

@@ -195,7 +195,8 @@ Result<Fid<fid_mr>> LibfabricEndpoint::registerCuda(const Buffer& buffer) {
     iovec range{buffer.data(), buffer.bytes()};
     attr.mr_iov = &range;
     registration_ = "FI_HMEM_CUDA, by address";
-    return registerRange(buffer, attr, 0);
+    // Never memory that the CPU shares: only then does shm open it in the other process (CUDA IPC).
+    return registerRange(buffer, attr, FI_HMEM_DEVICE_ONLY);
   }
 #ifdef FI_MR_DMABUF
   if (FI_VERSION_GE(apiVersion(), FI_VERSION(1, 20))) {
@@ -208,7 +209,7 @@ Result<Fid<fid_mr>> LibfabricEndpoint::registerCuda(const Buffer& buffer) {
     range.base_addr = buffer.data();
     attr.dmabuf = &range;
     registration_ = "FI_MR_DMABUF, " + exported->describe();
-    return registerRange(buffer, attr, FI_MR_DMABUF);
+    return registerRange(buffer, attr, FI_MR_DMABUF | FI_HMEM_DEVICE_ONLY);
   }
 #endif
   return Error{

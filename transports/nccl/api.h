@@ -28,7 +28,7 @@ struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
   unsigned version = 21400;
-  int blocking = 0;
+  int blocking = 1;
 };
 
 struct Api {

@@ -15,10 +15,11 @@ using std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(2);
 
-/// Runs `work` in a thread and waits for it for a while. A thread that hangs inside the library is
-/// left behind: it holds nothing of this process that others need.
+/// Runs `work` in a thread and waits for it until the deadline. A thread that hangs inside the
+/// library is left behind: it holds nothing of this process that others need. Answers whether it
+/// came to an end.
 template <class Work>
-void runWithPatience(Work work) {
+bool runUntil(Deadline deadline, Work work) {
   struct Shared {
     std::mutex mutex;
     std::condition_variable done;
@@ -32,7 +33,16 @@ void runWithPatience(Work work) {
     shared->done.notify_all();
   }).detach();
   std::unique_lock lock(shared->mutex);
-  shared->done.wait_for(lock, kPatience, [&] { return shared->finished; });
+  return shared->done.wait_until(lock, deadline, [&] { return shared->finished; });
+}
+
+Error notInTime(std::string_view doing) {
+  return {.code = ErrorCode::kTimeout,
+          .tried = std::string(doing),
+          .nativeText =
+              "NCCL was still in progress at the deadline: the other rank has not come, "
+              "or cannot be reached",
+          .next = "see what NCCL_DEBUG=INFO prints"};
 }
 
 void waitWhileInProgress(const Api& api, Comm comm) {
@@ -46,15 +56,26 @@ void waitWhileInProgress(const Api& api, Comm comm) {
 
 Result<std::unique_ptr<Communicator>> Communicator::init(const Library& library,
                                                          std::shared_ptr<const cuda::Device> device,
-                                                         const UniqueId& id, int rank,
-                                                         Deadline deadline) {
-  std::unique_ptr<Communicator> made(new Communicator(library, std::move(device), rank));
-  Config config;
-  const Code code = made->api_.initRank(&made->comm_, 2, id, rank, &config);
-  if (code != kSuccess && code != kInProgress) {
-    return error(made->api_, "join the communicator", code, nullptr);
+                                                         const Place& place, Deadline deadline) {
+  constexpr std::string_view kDoing = "join the communicator";
+  struct Joined {
+    Comm comm = nullptr;
+    Code code = kSuccess;
+  };
+  const auto joined = std::make_shared<Joined>();
+  const bool ended = runUntil(deadline, [&api = library.api, device, place, joined] {
+    (void)device->makeCurrent();
+    Config config;
+    config.blocking = place.blocking ? 1 : 0;
+    joined->code = api.initRank(&joined->comm, 2, place.id, place.rank, &config);
+  });
+  if (!ended) return notInTime(kDoing);
+  std::unique_ptr<Communicator> made(new Communicator(library, std::move(device), place.rank));
+  if (joined->code != kSuccess && joined->code != kInProgress) {
+    return error(made->api_, std::string(kDoing), joined->code, nullptr);
   }
-  if (Status ready = made->settle("join the communicator", deadline); !ready) {
+  made->comm_ = joined->comm;
+  if (Status ready = made->settle(kDoing, deadline); !ready) {
     made->abandon();
     return ready.error();
   }
@@ -71,14 +92,7 @@ Status Communicator::settle(std::string_view doing, Deadline deadline) const {
   for (Code now = state();; now = state()) {
     if (now == kSuccess) return Done{};
     if (now != kInProgress) return error(api_, std::string(doing), now, comm_);
-    if (steady_clock::now() >= deadline) {
-      return Error{.code = ErrorCode::kTimeout,
-                   .tried = std::string(doing),
-                   .nativeText =
-                       "NCCL was still in progress at the deadline: the other rank has "
-                       "not come, or cannot be reached",
-                   .next = "see what NCCL_DEBUG=INFO prints"};
-    }
+    if (steady_clock::now() >= deadline) return notInTime(doing);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
@@ -97,8 +111,8 @@ Status Communicator::registerBuffer(void* data, std::size_t bytes) {
 
 Communicator::~Communicator() {
   if (comm_ == nullptr) return;
-  runWithPatience([&api = api_, device = device_, comm = comm_, abandoned = abandoned_,
-                   registered = registered_] {
+  runUntil(steady_clock::now() + kPatience, [&api = api_, device = device_, comm = comm_,
+                                             abandoned = abandoned_, registered = registered_] {
     (void)device->makeCurrent();
     if (abandoned) {
       api.abort(comm);

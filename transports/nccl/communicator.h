@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator of two ranks that never blocks: made, asked and ended within deadlines.
+// A communicator of two ranks: made, asked and ended within deadlines, whether NCCL blocks or not.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,16 @@ namespace gdrbench::nccl {
 
 class Communicator {
  public:
-  /// A collective phase of both ranks. Needs the device current on the calling thread.
+  struct Place {
+    UniqueId id;
+    int rank = 0;
+    bool blocking = true;
+  };
+  /// A collective phase of both ranks. In a thread of its own, which is left behind when the other
+  /// rank does not come in time.
   static Result<std::unique_ptr<Communicator>> init(const Library& library,
                                                     std::shared_ptr<const cuda::Device> device,
-                                                    const UniqueId& id, int rank,
-                                                    Deadline deadline);
+                                                    const Place& place, Deadline deadline);
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   /// Ends it: by the book when all is well, by force after abandon(). Either runs in a thread of

@@ -81,18 +81,35 @@ Accepted NcclLane::submit(std::span<const Send> sends, std::span<const Expect> e
   return taken;
 }
 
-/// Sends first: their launch is on the way of the message, that of the receives is not.
-bool NcclLane::enqueue(std::span<const Send> sends, std::span<const Expect> expects) noexcept {
+/// One group where both belong together: on one stream, where they must not wait for each other,
+/// and at first, when NCCL connects and both ranks have to be in both communicators. From then on
+/// the sends go first and alone: their launch is on the way of the message, that of the receives is
+/// not.
+void NcclLane::enqueue(std::span<const Send> sends, std::span<const Expect> expects) noexcept {
+  if (isStreamDriven() || !connected_) {
+    connected_ = true;
+    enqueueGroup(sends, expects);
+    return;
+  }
+  if (!sends.empty()) enqueueGroup(sends, {});
+  if (expects.empty() || failure_ != Failure::kNone) return;
+  while (!settled()) {  // non-blocking: NCCL still works on the sends in a thread of its own
+    if (failure_ != Failure::kNone) return;
+  }
+  enqueueGroup({}, expects);
+}
+
+void NcclLane::enqueueGroup(std::span<const Send> sends, std::span<const Expect> expects) noexcept {
   const SlotLayout& layout = parts_.spec.layout;
   Code code = nccl_.groupStart();
   for (const Send& send : sends) {
-    Communicator& comm = outgoing().communicator();
+    const Communicator& comm = outgoing().communicator();
     const Code one = nccl_.send(parts_.source + layout.offsetOf(send.slot), send.bytes, kUint8,
                                 comm.peer(), comm.get(), outgoing().stream());
     if (one != kSuccess && one != kInProgress) code = one;
   }
   for (const Expect& expect : expects) {
-    Communicator& comm = incoming().communicator();
+    const Communicator& comm = incoming().communicator();
     const Code one = nccl_.recv(parts_.target + layout.offsetOf(expect.slot), expect.bytes, kUint8,
                                 comm.peer(), comm.get(), incoming().stream());
     if (one != kSuccess && one != kInProgress) code = one;
@@ -102,11 +119,11 @@ bool NcclLane::enqueue(std::span<const Send> sends, std::span<const Expect> expe
   const Track::Group group{sends.size(), expects.size()};
   if (code == kInProgress) {
     unsettled_ = group;
-    return true;
+  } else if (code != kSuccess) {
+    failNccl("send and receive", code);
+  } else {
+    began(group);
   }
-  if (code != kSuccess) return failNccl("send and receive", code);
-  began(group);
-  return true;
 }
 
 /// A group for which NCCL had to connect is launched by a thread of its own; an event recorded

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages as ncclSend and ncclRecv. What is in one submit is one group.
+// Messages as ncclSend and ncclRecv, in groups.
 //
 // Host drive: a communicator and a stream for each direction, so that a receive that waits for its
 // message holds back no send; a group is done when the event behind it is. Stream drive: one
@@ -77,7 +77,8 @@ class NcclLane final : public Lane, private StreamDrive {
   Track& outgoing() noexcept { return parts_.tracks.front(); }
   Track& incoming() noexcept { return parts_.tracks.back(); }
   [[nodiscard]] bool isStreamDriven() const noexcept { return parts_.tracks.size() == 1; }
-  bool enqueue(std::span<const Send> sends, std::span<const Expect> expects) noexcept;
+  void enqueue(std::span<const Send> sends, std::span<const Expect> expects) noexcept;
+  void enqueueGroup(std::span<const Send> sends, std::span<const Expect> expects) noexcept;
   bool settled() noexcept;
   void began(Track::Group group) noexcept;
   void harvest(Track& track) noexcept;
@@ -91,6 +92,7 @@ class NcclLane final : public Lane, private StreamDrive {
   const cuda::Api& cuda_;
   MessageQueue sends_, expects_;
   std::optional<Track::Group> unsettled_;  ///< NCCL still connects for it in the background
+  bool connected_ = false;
   bool collecting_ = false;
   Track::Group collected_;
   cuda::GraphExec graph_ = nullptr;

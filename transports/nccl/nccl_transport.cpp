@@ -97,7 +97,10 @@ class NcclEndpoint final : public Endpoint {
         {"version", library_.version, true},
         {"declarations", "NCCL 2.18, ncclConfig_t up to 2.14", false},
         {"gpu", fmt::format("{} ({})", device_->identity().pci, device_->identity().uuid), false},
-        {"communicators", isStreamDriven() ? "1" : "2, one for each direction", true},
+        {"communicators",
+         fmt::format("{}, {}", isStreamDriven() ? "1" : "2 (one for each direction)",
+                     request_.options.flag("blocking") ? "blocking" : "non-blocking"),
+         true},
         {"registration",
          request_.options.text("registration") == "comm" ? "ncclCommRegister" : "none", true},
         {"ranks", request_.lane.peerInThisProcess ? "threads of one process" : "processes", true},
@@ -130,7 +133,8 @@ class NcclEndpoint final : public Endpoint {
     const int rank = request_.role == Role::kInitiator ? kInitiatorRank : 1 - kInitiatorRank;
     std::vector<std::unique_ptr<Communicator>> communicators;
     for (int i = 0; i < (isStreamDriven() ? 1 : 2); ++i) {
-      auto communicator = Communicator::init(library_, device_, ids.ids[i], rank, deadline);
+      auto communicator = Communicator::init(
+          library_, device_, {ids.ids[i], rank, request_.options.flag("blocking")}, deadline);
       if (!communicator) return communicator.error();
       communicators.push_back(*std::move(communicator));
     }

@@ -26,6 +26,11 @@ constexpr Option kOptions[] = {
      .help =
          "comm: buffers are registered with ncclCommRegister, and allocated so that NCCL can use "
          "them without copies of its own"},
+    {.name = "blocking",
+     .type = OptionType::kBool,
+     .fallback = "true",
+     .help = "false: a non-blocking communicator, whose groups NCCL hands to a thread of its own; "
+             "true: groups are launched by the caller"},
     {.name = "processes",
      .type = OptionType::kInteger,
      .fallback = "2",
@@ -50,6 +55,11 @@ Capabilities capabilities(const OptionSet& options) {
 }
 
 Status validate(const OptionSet& options) {
+  if (options.text("drive") == "stream" && !options.flag("blocking")) {
+    return Error{.code = ErrorCode::kConfig,
+                 .tried = "blocking: another thread would enqueue on the stream that is timed",
+                 .next = "leave blocking: true with drive: stream"};
+  }
   if (!options.flag("graph") || options.text("drive") == "stream") return Done{};
   return Error{.code = ErrorCode::kConfig,
                .tried = "graph: a captured graph has no event for each message",
@@ -64,6 +74,7 @@ std::string label(const OptionSet& options) {
   } else if (options.text("drive") == "stream") {
     text += ":stream";
   }
+  if (!options.flag("blocking")) text += ":non-blocking";
   if (options.integer("processes") == 1) text += ":1-process";
   return text;
 }

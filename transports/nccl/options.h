@@ -14,7 +14,7 @@ inline constexpr std::string_view kLibrary = "libnccl.so.2";
 OptionTable options();
 Capabilities capabilities(const OptionSet& options);
 Status validate(const OptionSet& options);
-/// "nccl", "nccl:registered", "nccl:stream", "nccl:graph", "nccl:1-process".
+/// "nccl", "nccl:registered", "nccl:stream", "nccl:graph", "nccl:non-blocking", "nccl:1-process".
 std::string label(const OptionSet& options);
 std::vector<EnvironmentSetting> libraryStaged(const OptionSet& options);
 
