@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -80,6 +81,7 @@ class Rank {
                    .spec = {.layout = layout, .messageBytes = bytes, .window = 1},
                    .source = reinterpret_cast<std::byte*>(source->pointer()),
                    .target = reinterpret_cast<std::byte*>(target->pointer())});
+    connectFirst(made, layout);
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       meeting_.meet();
       viaLane(made, layout, bytes, round);
@@ -110,6 +112,14 @@ class Rank {
     return tracks;
   }
 
+  /// NCCL connects at the first group, which needs both ranks in both communicators.
+  static void connectFirst(NcclLane& lane, const SlotLayout& layout) {
+    const Message hello{0, layout.syncSlot(), 8};
+    lane.submit({&hello, 1}, {&hello, 1});
+    std::array<Event, 2> events;
+    for (std::size_t seen = 0; seen < 2;) seen += lane.poll(events);
+  }
+
   void viaLane(NcclLane& lane, const SlotLayout& layout, std::uint64_t bytes, std::uint32_t round) {
     Guard guard(clock_, clock_.now() + clock_.ticks(std::chrono::seconds(60)), false);
     const Stage stage{lane, clock_, guard};
@@ -134,33 +144,40 @@ class Rank {
     Communicator& in = tracks.back().communicator();
     const auto sendStream = tracks.front().stream();
     const auto receiveStream = tracks.back().stream();
-    const auto post = [&](bool sends, bool receives) {
-      library_.api.groupStart();
-      if (sends) {
-        library_.api.send(reinterpret_cast<const void*>(source.pointer()), bytes, kUint8,
-                          out.peer(), out.get(), sendStream);
-      }
-      if (receives) {
-        library_.api.recv(reinterpret_cast<void*>(target.pointer()), bytes, kUint8, in.peer(),
-                          in.get(), receiveStream);
-      }
-      if (library_.api.groupEnd() == kInProgress) {
-        for (const Communicator* each : {&out, &in}) (void)each->settle("connect", kLater);
-      }
-      if (sends) device_->cuda().eventRecord((*events)[0], sendStream);
-      if (receives) device_->cuda().eventRecord((*events)[1], receiveStream);
+    const auto send = [&] {
+      library_.api.send(reinterpret_cast<const void*>(source.pointer()), bytes, kUint8, out.peer(),
+                        out.get(), sendStream);
+      device_->cuda().eventRecord((*events)[0], sendStream);
+    };
+    const auto receive = [&] {
+      library_.api.recv(reinterpret_cast<void*>(target.pointer()), bytes, kUint8, in.peer(),
+                        in.get(), receiveStream);
+      device_->cuda().eventRecord((*events)[1], receiveStream);
     };
     const auto await = [&](std::size_t which) {
       while (device_->cuda().eventQuery((*events)[which]) == cuda::kNotReady) {
       }
     };
-    if (rank_ != 0) post(false, true);
+    if (!std::exchange(bareConnected_, true)) {
+      library_.api.groupStart();
+      send();
+      receive();
+      library_.api.groupEnd();
+      device_->cuda().streamSynchronize(sendStream);
+      device_->cuda().streamSynchronize(receiveStream);
+    }
+    if (rank_ != 0) receive();
     for (std::uint32_t i = 0; i < kMessages; ++i) {
       const Ticks start = clock_.now();
-      if (rank_ == 0) post(true, true);
+      if (rank_ == 0) {
+        send();
+        receive();
+      }
       await(1);
       samples[i] = clock_.now() - start;
-      if (rank_ != 0) post(true, i + 1 < kMessages);
+      if (rank_ == 0) continue;
+      send();
+      if (i + 1 < kMessages) receive();
     }
     await(0);
     if (rank_ == 0) bareNs.push_back(medianOf(samples));
@@ -172,7 +189,7 @@ class Rank {
     return median(std::move(ns));
   }
 
-  static constexpr Deadline kLater = Deadline::max();
+  bool bareConnected_ = false;
   const Library& library_;
   int rank_;
   const Ids& ids_;
