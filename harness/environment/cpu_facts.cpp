@@ -91,6 +91,12 @@ std::string virtualMachine(const Roots& roots) {
   return (" " + *flags + " ").find(" hypervisor ") != std::string::npos ? "yes" : "no";
 }
 
+/// Taken from the scheduler at boot; the kernel writes an empty line for none.
+std::string isolated(const Roots& roots) {
+  std::string cpus = lineText(cpuFolder(roots) / "isolated");
+  return cpus.empty() ? "none" : cpus;
+}
+
 }  // namespace
 
 Facts cpuFacts(const Roots& roots, const std::vector<int>& allowed) {
@@ -99,9 +105,9 @@ Facts cpuFacts(const Roots& roots, const std::vector<int>& allowed) {
       {"cpu", keyedText(roots.proc / "cpuinfo", "model name")},
       {"virtual machine", virtualMachine(roots)},  // its PCI tree and NUMA nodes are virtual, too
       {"cpus online", lineText(cpus / "online")},
-      {"cpus allowed", cpuListText(allowed)},          // by affinity and by the container
-      {"cpus isolated", lineText(cpus / "isolated")},  // from the scheduler, at boot
-      {"smt", lineText(cpus / "smt/control")},         // hardware threads: on, off, notsupported
+      {"cpus allowed", cpuListText(allowed)},  // by affinity and by the container
+      {"cpus isolated", isolated(roots)},
+      {"smt", lineText(cpus / "smt/control")},  // hardware threads: on, off, notsupported
       {"cpu governor", overCpus(roots, allowed, "cpufreq/scaling_governor")},
       {"cpu frequency driver", overCpus(roots, allowed, "cpufreq/scaling_driver")},
       {"cpu pstate", pstate(roots)},  // amd_pstate's or intel_pstate's mode

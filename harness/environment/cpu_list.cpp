@@ -19,7 +19,7 @@ constexpr int kMost =
 std::optional<std::pair<int, int>> parseRange(std::string_view text) {
   const char* const end = text.data() + text.size();
   int first = 0;
-  const auto low = std::from_chars(text.data(), end, first);
+  const auto low = std::from_chars(text.data(), text.data() + text.size(), first);
   if (low.ec != std::errc() || first < 0) return std::nullopt;
   int last = first;
   if (low.ptr != end) {

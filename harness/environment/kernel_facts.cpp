@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string totalMemory(const Roots& roots) {
-  const std::string line = keyedText(roots.proc / "meminfo", "MemTotal");
+  std::string line = keyedText(roots.proc / "meminfo", "MemTotal");
   char* end = nullptr;
   const unsigned long long kib = std::strtoull(line.c_str(), &end, 10);
   if (end == line.c_str()) return line;
@@ -40,7 +40,7 @@ std::string numaNodes(const Roots& roots) {
 
 /// The word in brackets of a line such as "always [madvise] never".
 std::string chosen(const fs::path& path) {
-  const std::string line = lineText(path);
+  std::string line = lineText(path);
   const std::size_t open = line.find('[');
   const std::size_t close = line.find(']');
   if (open == line.npos || close == line.npos || close < open) return line;

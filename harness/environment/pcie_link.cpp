@@ -62,7 +62,7 @@ double PcieLink::maxBytesPerSecond() const {
 }
 
 std::string text(const PcieLink& link) {
-  const std::string now = oneSide(link.speedGTs, link.width);
+  std::string now = oneSide(link.speedGTs, link.width);
   if (!link.belowMax()) return now;
   return now + " of " + oneSide(link.maxSpeedGTs, link.maxWidth);
 }

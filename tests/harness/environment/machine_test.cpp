@@ -59,6 +59,7 @@ TEST_CASE("processor and its tunables") {
   CHECK(at(facts, "virtual machine") == "no");
   CHECK(at(facts, "cpus online") == "0-3");
   CHECK(at(facts, "cpus allowed") == "0-2");
+  CHECK(at(facts, "cpus isolated") == "none");
   CHECK(at(facts, "smt") == "off");
   CHECK(at(facts, "cpu governor") == "performance");
   CHECK(at(facts, "cpu frequency driver") == "intel_cpufreq");
