@@ -11,6 +11,7 @@
 #include "harness/config/config.h"
 #include "harness/core/json.h"
 #include "harness/core/text.h"
+#include "harness/environment/gpus.h"
 #include "harness/report/document.h"
 #include "harness/run/options.h"
 #include "harness/run/summarise.h"
@@ -83,6 +84,7 @@ int listCommand(const Registry& registry) {
     std::fflush(stdout);
     probeInChild(entry);
   }
+  fmt::print("GPUs\n{}", gpuLines(findGpus(), Topology()));
   return 0;
 }
 

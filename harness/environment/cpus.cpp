@@ -5,24 +5,63 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
 
 #include "harness/environment/environment.h"
 
 namespace gdrbench {
 namespace {
 
-std::string firstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+/// CPUs of both lists; all are ascending.
+std::vector<int> among(const std::vector<int>& allowed, const std::vector<int>& wanted) {
+  std::vector<int> both;
+  std::set_intersection(wanted.begin(), wanted.end(), allowed.begin(), allowed.end(),
+                        std::back_inserter(both));
+  return both;
 }
 
-/// Socket and core: two hardware threads of one core have the same.
-std::string coreOf(int cpu) {
-  const std::string base = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
-  return firstLine(base + "physical_package_id") + "/" + firstLine(base + "core_id");
+/// Where each side would like to run; `all` for a side about which nothing is known.
+struct Wishes {
+  std::vector<int> a, b, all;
+};
+
+Wishes wishesOf(const std::vector<int>& allowed, const Topology& topology, std::string_view pciA,
+                std::string_view pciB) {
+  Wishes wishes{.all = allowed};
+  if (!pciA.empty()) wishes.a = among(allowed, topology.cpusNear(pciA));
+  if (!pciB.empty()) wishes.b = among(allowed, topology.cpusNear(pciB));
+  if (wishes.a.empty() && wishes.b.empty()) {
+    const int node = topology.nodeOfCpu(allowed.front());
+    wishes.a = among(allowed, topology.cpusOfNode(node));
+  }
+  if (wishes.a.empty()) wishes.a = wishes.b;
+  if (wishes.b.empty()) wishes.b = wishes.a;
+  return wishes;
+}
+
+using Apart = std::function<bool(int, int)>;
+
+std::optional<std::pair<int, int>> firstPair(const std::vector<int>& as, const std::vector<int>& bs,
+                                             const Apart& apart) {
+  for (const int a : as) {
+    for (const int b : bs) {
+      if (apart(a, b)) return std::pair(a, b);
+    }
+  }
+  return std::nullopt;
+}
+
+/// One far from its device rather than two that disturb each other.
+std::optional<std::pair<int, int>> firstPair(const Wishes& wishes, const Apart& apart) {
+  for (const auto& [as, bs] :
+       {std::pair(&wishes.a, &wishes.b), std::pair(&wishes.a, &wishes.all),
+        std::pair(&wishes.all, &wishes.b), std::pair(&wishes.all, &wishes.all)}) {
+    if (auto pair = firstPair(*as, *bs, apart)) return pair;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -44,15 +83,24 @@ std::vector<int> allowedCpus() {
 }
 
 std::pair<int, int> chooseCpuPair() {
-  const std::vector<int> cpus = allowedCpus();
-  const int first = cpus.front();
-  const std::string core = coreOf(first);
-  const auto other = std::find_if(cpus.begin() + 1, cpus.end(), [&](int cpu) {
-    const std::string here = coreOf(cpu);
-    return here != core || here == "/";
-  });
-  if (other != cpus.end()) return {first, *other};
-  return {first, cpus.back()};
+  return chooseCpuPair(std::string_view(), std::string_view());
+}
+
+std::pair<int, int> chooseCpuPair(std::string_view pciA, std::string_view pciB) {
+  return chooseCpuPair(allowedCpus(), Topology(), pciA, pciB);
+}
+
+std::pair<int, int> chooseCpuPair(const std::vector<int>& allowed, const Topology& topology,
+                                  std::string_view pciA, std::string_view pciB) {
+  std::map<int, std::string> cores;
+  for (const int cpu : allowed) cores[cpu] = topology.coreOfCpu(cpu);
+  const Wishes wishes = wishesOf(allowed, topology, pciA, pciB);
+  const auto onOtherCore = [&](int a, int b) {
+    return a != b && (cores[a] != cores[b] || cores[a].empty());
+  };
+  if (auto pair = firstPair(wishes, onOtherCore)) return *pair;
+  if (auto pair = firstPair(wishes, std::not_equal_to<int>())) return *pair;
+  return {allowed.front(), allowed.front()};
 }
 
 Status pinToCpu(int cpu) {

@@ -78,6 +78,8 @@ class Commands(BenchTest):
         self.assertEqual(ended.code, 0, str(ended))
         for name in ("null", "loopback", "tcp", "libfabric"):
             self.assertRegex(ended.out, rf"(?m)^{name}\b")
+        # One GPU a line, or why there are none.
+        self.assertRegex(ended.out, r"(?m)^GPUs\n(    none: \S.*|    0 .*)$")
         self.assertNotIn("faulty", ended.out)
         self.assertIn("faulty", self.command("list", program=FAULTY).out)
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "harness/environment/environment.h"
+#include "tests/harness/environment/fake_tree.h"
+
+using namespace gdrbench;
+using test::FakeTree;
+using test::TwoSockets;
+
+namespace {
+
+using Pair = std::pair<int, int>;
+
+std::vector<int> upTo(int count) {
+  std::vector<int> cpus(static_cast<std::size_t>(count));
+  std::iota(cpus.begin(), cpus.end(), 0);
+  return cpus;
+}
+
+}  // namespace
+
+TEST_CASE("each side runs near its GPU") {
+  const TwoSockets machine;
+  const Topology topology(machine.sys());
+  const auto pair = [&](std::string_view a, std::string_view b) {
+    return chooseCpuPair(upTo(16), topology, a, b);
+  };
+  CHECK(pair("0003:1a:00.0", "0003:9a:00.0") == Pair(0, 8));
+  CHECK(pair("0003:9a:00.0", "0003:1a:00.0") == Pair(8, 0));
+  CHECK(pair("0003:9a:00.0", "0003:aa:00.0") == Pair(8, 9));
+  CHECK(pair("0003:9a:00.0", "0003:9a:00.0") == Pair(8, 9));
+  CHECK(pair("0003:9a:00.0", "") == Pair(8, 9));
+  CHECK(pair("", "0003:9a:00.0") == Pair(8, 9));
+  CHECK(pair("", "") == Pair(0, 1));
+  CHECK(pair("ff:00.0", "ff:01.0") == Pair(0, 1));
+}
+
+TEST_CASE("what this process may not use is not chosen") {
+  const TwoSockets machine;
+  const Topology topology(machine.sys());
+  const auto pair = [&](const std::vector<int>& allowed) {
+    return chooseCpuPair(allowed, topology, "0003:1a:00.0", "0003:1a:01.0");
+  };
+  CHECK(pair({2, 3, 9}) == Pair(2, 3));
+  CHECK(pair({2, 6, 9}) == Pair(2, 9));  // 2 and 6 are threads of one core
+  CHECK(pair({9, 10}) == Pair(9, 10));
+  CHECK(pair({2, 6}) == Pair(2, 6));
+  CHECK(pair({5}) == Pair(5, 5));
+}
+
+TEST_CASE("without devices: one NUMA node, also where its CPUs are not neighbours") {
+  FakeTree tree;
+  tree.node(0, "0,2", "10 21");
+  tree.node(1, "1,3", "21 10");
+  for (int each = 0; each < 4; ++each) tree.cpu(each, each % 2, each / 2);
+  CHECK(chooseCpuPair(upTo(4), Topology(tree.sys())) == Pair(0, 2));
+  CHECK(chooseCpuPair({0, 1, 3}, Topology(tree.sys())) == Pair(0, 1));
+}
+
+TEST_CASE("nothing in sysfs: the first two") {
+  const FakeTree tree;
+  CHECK(chooseCpuPair(upTo(4), Topology(tree.sys()), "3b:00.0", "") == Pair(0, 1));
+}
+
+TEST_CASE("this machine: the pair may be used") {
+  const auto allowed = allowedCpus();
+  const auto [a, b] = chooseCpuPair();
+  CHECK(std::find(allowed.begin(), allowed.end(), a) != allowed.end());
+  CHECK(std::find(allowed.begin(), allowed.end(), b) != allowed.end());
+  CHECK((a != b || allowed.size() == 1));
+}
