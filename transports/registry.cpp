@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "harness/core/text.h"
+#include "transports/cuda_copy/cuda_copy_transport.h"
 #include "transports/loopback/loopback_transport.h"
 #include "transports/nccl/nccl_transport.h"
 #include "transports/nccl/options.h"
@@ -20,6 +21,7 @@
 namespace gdrbench {
 namespace {
 
+constexpr std::string_view kCudaEnvironment[] = {"CUDA_"};
 constexpr std::string_view kNcclEnvironment[] = {"NCCL_"};
 
 #ifdef GDRBENCH_KNOWS_LIBFABRIC
@@ -129,6 +131,13 @@ Registry builtinTransports() {
        .capabilities = tcp::capabilities,
        .validate = tcp::validate,
        .make = tcp::make},
+      {.name = "cuda_copy",
+       .summary = "copies by the CUDA driver: GPU to GPU of one host, host to and from a GPU",
+       .options = cuda_copy::options(),
+       .capabilities = cuda_copy::capabilities,
+       .label = cuda_copy::label,
+       .make = cuda_copy::make,
+       .environment = kCudaEnvironment},
   };
   entries.push_back({.name = "nccl",
                      .summary = "NCCL send and receive between two GPUs",

@@ -11,7 +11,8 @@
 // Both sides cut a source and a target buffer into the same slots. A Send brings the bytes of my
 // source slot to the peer's target slot of the same index and tells the peer so; an Expect
 // announces such a message. With DataFlow::kPull the Expect itself fetches the peer's source slot
-// into my target slot and the peer learns nothing; sync slots are always pushed.
+// into my target slot and the peer learns nothing; sync slots are always pushed. What is in a sync
+// slot is read by nobody: a lane may tell of such a message without moving its bytes.
 //
 // submit and poll are the hot path: no allocation, lock, exception, string or system call that is
 // not the transport's own way to move bytes. Everything else is cold.

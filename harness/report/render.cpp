@@ -9,6 +9,7 @@
 #include "harness/report/csv.h"
 #include "harness/report/display.h"
 #include "harness/report/document_text.h"
+#include "harness/report/matrix_tables.h"
 #include "harness/report/report.h"
 #include "harness/report/tables.h"
 
@@ -82,6 +83,12 @@ std::string renderTable(const Document& document, const Style& style) {
     add(fmt::format("(left out to fit {} columns: {}; all are in results.csv)", style.width,
                     listed(left)));
   }
+  for (const MatrixTables& matrix : matrixTablesOf(document)) {
+    for (const Table& table : matrix.tables) {
+      text += "\n" + writeText(table, style.colour, style.unicode);
+    }
+    for (const std::string& line : matrix.lines) add(line);
+  }
   text += "\n";
   for (const std::string& line : legendOf(document)) add(line);
   for (const std::string& note : document.notes) add("note: " + oneLine(note));
@@ -93,6 +100,11 @@ std::string renderMarkdown(const Document& document) {
   std::string text = fmt::format("## {}\n\n", markdownText(oneLine(document.name)));
   for (const std::string& line : headLines(document)) text += markdownText(line) + "  \n";
   for (const Table& table : tablesOf(document)) text += "\n" + writeMarkdown(table);
+  for (const MatrixTables& matrix : matrixTablesOf(document)) {
+    for (const Table& table : matrix.tables) text += "\n" + writeMarkdown(table);
+    text += "\n";
+    for (const std::string& line : matrix.lines) text += "- " + markdownText(line) + "\n";
+  }
   text += "\n";
   for (const std::string& line : legendOf(document)) text += "- " + markdownText(line) + "\n";
   for (const std::string& note : document.notes) {

@@ -10,6 +10,7 @@
 
 #include "harness/core/units.h"
 #include "harness/report/display.h"
+#include "harness/report/matrix_tables.h"
 #include "harness/report/rows.h"
 
 namespace gdrbench::report {
@@ -32,6 +33,9 @@ constexpr std::array kMarks = {
              "least half of it"},
     MarkText{"sampled_check", "only some messages were checked"},
     MarkText{"partly_checked", "some messages that should have been checked were not"},
+    MarkText{"below_class",
+             "below 0.9 of the median of the other cells of the same memory kinds and link; ! in a "
+             "matrix"},
     MarkText{"rounds_missing", "fewer rounds than planned: the run was interrupted"},
     MarkText{"unchecked", "no message was checked"},
 };
@@ -227,8 +231,11 @@ std::vector<Table> tablesOf(const Document& document) {
   Context context{document.base};
   std::vector<std::vector<const Row*>> parts;
   std::unordered_map<std::string, std::size_t> places;
-  for (const Row& row : document.rows) {
+  const std::unordered_set<std::size_t> elsewhere = shownByMatrix(document);
+  for (std::size_t i = 0; i < document.rows.size(); ++i) {
+    const Row& row = document.rows[i];
     context.rounds = std::max(context.rounds, row.runs.size());
+    if (elsewhere.contains(i)) continue;
     const auto [place, fresh] = places.emplace(titleOf(row), parts.size());
     if (fresh) parts.emplace_back();
     parts[place->second].push_back(&row);

@@ -11,7 +11,7 @@
 namespace gdrbench::report {
 
 /// One for each pattern and direction that occurs, in the order of the document; rows of one size
-/// stand together.
+/// stand together. Rows that a matrix shows (matrix_tables.h) are not among them.
 std::vector<Table> tablesOf(const Document& document);
 
 /// What the marks, dashes and units in these tables mean: only those that occur, one a line.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "harness/measure/statistics.h"
+#include "harness/report/matrix.h"
 
 namespace gdrbench {
 namespace {
@@ -259,6 +260,7 @@ void compareWithBase(report::Document& document) {
 void summarise(report::Document& document) {
   for (Row& row : document.rows) summariseRow(row, document);
   compareWithBase(document);
+  report::markBelowClass(document);
 }
 
 }  // namespace gdrbench

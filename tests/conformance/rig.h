@@ -32,6 +32,8 @@ struct Subject {
   std::byte* (*view)(const void* data) = nullptr;
   /// What LaneSpec::peerInThisProcess says. The two sides always are threads of one process.
   bool inOneProcess = false;
+  /// Its sync messages are told of and not copied: nobody reads what is in them.
+  bool syncWithoutBytes = false;
 };
 
 struct Shape {
@@ -54,6 +56,10 @@ class Side {
   [[nodiscard]] Lane& lane() const { return *lane_; }
   [[nodiscard]] const Endpoint& endpoint() const { return *endpoint_; }
   [[nodiscard]] const SlotLayout& layout() const { return layout_; }
+  /// The message's bytes must be found in the target buffer.
+  [[nodiscard]] bool moves(const Message& message) const {
+    return !syncWithoutBytes_ || message.slot != layout_.syncSlot();
+  }
   [[nodiscard]] DataFlow flow() const { return flow_; }
   [[nodiscard]] std::byte* source(std::uint32_t slot) const;
   /// All bytes of the target buffer, for the CPU to look at.
@@ -70,6 +76,7 @@ class Side {
 
   SlotLayout layout_;
   std::byte* (*view_)(const void* data);
+  bool syncWithoutBytes_;
   DataFlow flow_ = DataFlow::kPush;
   std::unique_ptr<Transport> transport_;
   Buffer source_, target_;

@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 
-#include "transports/loopback/shared_pair.h"
 #include "transports/message_queue.h"
+#include "transports/shared_pair.h"
 #include "transports/transport.h"
 
 namespace gdrbench::loopback {

@@ -9,7 +9,7 @@
 #include "harness/core/units.h"
 #include "transports/host_region.h"
 #include "transports/loopback/loopback_lane.h"
-#include "transports/loopback/shared_pair.h"
+#include "transports/shared_pair.h"
 
 namespace gdrbench::loopback {
 namespace {
@@ -35,8 +35,7 @@ class LoopbackEndpoint final : public Endpoint {
   }
 
   Result<Bytes> address(const MemoryRegion&, const MemoryRegion&) override {
-    // The initiator has nothing to say: it is the one that opens the other's memory.
-    const PairAddress mine = pair_ ? pair_->address() : PairAddress{};
+    const PairAddress mine = pair_ ? pair_->address() : PairAddress::ofInitiator();
     Bytes bytes(sizeof(mine));
     std::memcpy(bytes.data(), &mine, sizeof(mine));
     return bytes;
@@ -74,14 +73,13 @@ class LoopbackEndpoint final : public Endpoint {
       std::memcpy(&peer, peerAddress.data(), sizeof(peer));
     }
     const Role wanted = role_ == Role::kInitiator ? Role::kResponder : Role::kInitiator;
-    const bool right = (peer.role == 1) == (wanted == Role::kResponder);
-    if (peerAddress.size() != sizeof(peer) || peer.magic != PairAddress::kMagic || !right) {
+    if (peerAddress.size() != sizeof(peer) || !peer.isOf(wanted)) {
       return Error{.code = ErrorCode::kProtocol,
                    .tried = fmt::format("read the {}'s address: it is not one of a loopback {}",
                                         name(wanted), name(wanted))};
     }
     if (pair_) return Done{};
-    Result<std::shared_ptr<SharedPair>> pair = SharedPair::attach(peer);
+    Result<std::shared_ptr<SharedPair>> pair = SharedPair::attach("loopback", peer);
     if (!pair) return pair.error();
     pair_ = *std::move(pair);
     return Done{};
@@ -97,7 +95,7 @@ class LoopbackTransport final : public Transport {
   [[nodiscard]] std::string_view name() const override { return "loopback"; }
 
   Result<std::vector<Device>> probe() override {
-    Result<std::shared_ptr<SharedPair>> pair = SharedPair::create(1u << 16);
+    Result<std::shared_ptr<SharedPair>> pair = SharedPair::create("loopback", 1u << 16);
     if (!pair) return pair.error();
     return std::vector<Device>{
         {.name = "shared memory", .detail = "memfd, by CPU copies", .problem = {}}};
@@ -116,7 +114,7 @@ class LoopbackTransport final : public Transport {
     std::shared_ptr<SharedPair> mine;
     if (request.role == Role::kResponder) {
       const auto fifo = static_cast<std::uint64_t>(request.options.integer("fifo"));
-      Result<std::shared_ptr<SharedPair>> pair = SharedPair::create(fifo);
+      Result<std::shared_ptr<SharedPair>> pair = SharedPair::create("loopback", fifo);
       if (!pair) return pair.error();
       mine = *std::move(pair);
     }

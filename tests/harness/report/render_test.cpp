@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people and scripts see. The golden files are rewritten by GDR_UPDATE_GOLDEN=1.
+// What people and scripts see.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,19 +12,13 @@
 #include "harness/report/display.h"
 #include "harness/report/report.h"
 #include "harness/report/table.h"
+#include "tests/harness/report/golden.h"
 #include "tests/harness/report/sample_document.h"
 
 using namespace gdrbench;
 using namespace gdrbench::report;
 
 namespace {
-
-void matchesGolden(const std::string& name, const std::string& text) {
-  const std::string path = std::string(GDR_SOURCE_DIR) + "/tests/golden/" + name;
-  if (std::getenv("GDR_UPDATE_GOLDEN") != nullptr) writeText(path, text + "\n");
-  INFO("golden file ", name, "; GDR_UPDATE_GOLDEN=1 rewrites it");
-  CHECK(text + "\n" == fileText(path));
-}
 
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines;

@@ -321,3 +321,25 @@ TEST_CASE("summarising again changes nothing, and marks of others stay") {
   CHECK(document.rows[1].marks == before);
   CHECK(document.rows[1].headline.ratio->level.interval == interval);
 }
+
+TEST_CASE("a pair of GPUs that is slower than its like is marked, for as long as it is") {
+  std::vector<Row> rows;
+  for (const char* memory : {"cuda:0 -> cuda:1", "cuda:1 -> cuda:0", "cuda:0 -> cuda:2",
+                             "cuda:2 -> cuda:0", "cuda:1 -> cuda:2", "cuda:2 -> cuda:1"}) {
+    rows.push_back(rowOf("copies", {latencyRun(10000)}));
+    rows.back().memory = memory;
+  }
+  rows[2].runs[0] = latencyRun(15000);
+  Document document = documentOf(std::move(rows));
+  const auto marked = [&](std::size_t row) {
+    const auto& marks = document.rows[row].marks;
+    return std::count(marks.begin(), marks.end(), "below_class");
+  };
+  for (int again = 0; again < 2; ++again) {
+    summarise(document);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(marked(i) == (i == 2 ? 1 : 0));
+  }
+  document.rows[2].runs[0] = latencyRun(10000);
+  summarise(document);
+  CHECK(marked(2) == 0);
+}

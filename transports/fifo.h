@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of a loopback lane: a byte ring in shared memory with one writer and one reader.
-// What is written comes in multiples of kUnit bytes, so that a header never wraps.
+// A byte ring in shared memory with one writer and one reader. What is written comes in multiples
+// of kUnit bytes, so that a header never wraps.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace gdrbench::loopback {
+namespace gdrbench {
 
 /// The shared part. Each side writes one of the counters only, on a cache line of its own.
 struct FifoCounters {
@@ -80,4 +80,4 @@ class FifoReader {
   std::uint64_t read_ = 0, seenWritten_ = 0;
 };
 
-}  // namespace gdrbench::loopback
+}  // namespace gdrbench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transports/loopback/shared_pair.h"
+#include "transports/shared_pair.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 
 #include "harness/core/units.h"
 
-namespace gdrbench::loopback {
+namespace gdrbench {
 namespace {
 
 constexpr std::uint64_t kHeaderBytes = 4096;
@@ -55,6 +55,10 @@ std::string PairAddress::path() const {
   return fmt::format("/proc/{}/fd/{}", pid, fd);
 }
 
+bool PairAddress::isOf(Role writer) const {
+  return magic == kMagic && role == static_cast<std::uint32_t>(index(writer));
+}
+
 SharedPair::SharedPair(Role role, int fd, std::byte* memory, const PairAddress& address)
     : role_(role), fd_(fd), memory_(memory), address_(address) {}
 
@@ -72,7 +76,8 @@ std::byte* SharedPair::ring(Role sender) const noexcept {
   return memory_ + kHeaderBytes + (sender == Role::kInitiator ? 0 : address_.fifoBytes);
 }
 
-Result<std::shared_ptr<SharedPair>> SharedPair::map(Role role, int fd, const PairAddress& address) {
+Result<std::shared_ptr<SharedPair>> SharedPair::map(std::string_view transport, Role role, int fd,
+                                                    const PairAddress& address) {
   static_assert(sizeof(Header) <= kHeaderBytes);
   // Populated now: a page fault must not fall into the timed part.
   void* memory = mmap(nullptr, totalBytes(address.fifoBytes), PROT_READ | PROT_WRITE,
@@ -80,17 +85,19 @@ Result<std::shared_ptr<SharedPair>> SharedPair::map(Role role, int fd, const Pai
   if (memory == MAP_FAILED) {
     const int error = errno;
     ::close(fd);
-    return systemError("map the shared memory of loopback", error);
+    return systemError(fmt::format("map the shared memory of {}", transport), error);
   }
   return std::shared_ptr<SharedPair>(
       new SharedPair(role, fd, static_cast<std::byte*>(memory), address));
 }
 
-Result<std::shared_ptr<SharedPair>> SharedPair::create(std::uint64_t fifoBytes) {
+Result<std::shared_ptr<SharedPair>> SharedPair::create(std::string_view transport,
+                                                       std::uint64_t fifoBytes) {
   Result<Cookie> cookie = randomCookie();
   if (!cookie) return cookie.error();
-  const int fd = memfd_create("gdrbench-loopback", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return systemError("create the shared memory of loopback", errno);
+  const int fd =
+      memfd_create(fmt::format("gdrbench-{}", transport).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return systemError(fmt::format("create the shared memory of {}", transport), errno);
   // Allocated and not only sized: a lack of memory is an error here and no SIGBUS later. Sealed, so
   // that the other side can rely on the size.
   const std::uint64_t bytes = totalBytes(fifoBytes);
@@ -98,11 +105,12 @@ Result<std::shared_ptr<SharedPair>> SharedPair::create(std::uint64_t fifoBytes) 
   if (error == 0 && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0) error = errno;
   if (error != 0) {
     ::close(fd);
-    return systemError(fmt::format("allocate {} of shared memory for loopback", formatSize(bytes)),
-                       error, "use a smaller fifo");
+    return systemError(
+        fmt::format("allocate {} of shared memory for {}", formatSize(bytes), transport), error,
+        "use a smaller fifo or window");
   }
   Result<std::shared_ptr<SharedPair>> pair =
-      map(Role::kResponder, fd,
+      map(transport, Role::kResponder, fd,
           {.role = static_cast<std::uint32_t>(index(Role::kResponder)),
            .pid = static_cast<std::int32_t>(getpid()),
            .fd = fd,
@@ -113,7 +121,8 @@ Result<std::shared_ptr<SharedPair>> SharedPair::create(std::uint64_t fifoBytes) 
   return pair;
 }
 
-Result<std::shared_ptr<SharedPair>> SharedPair::attach(const PairAddress& address) {
+Result<std::shared_ptr<SharedPair>> SharedPair::attach(std::string_view transport,
+                                                       const PairAddress& address) {
   const std::string path = address.path();
   // Not blocking: another file may have taken the number.
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -132,7 +141,7 @@ Result<std::shared_ptr<SharedPair>> SharedPair::attach(const PairAddress& addres
                      "run both sides in one PID namespace, and see whether the responder is "
                      "still there"};
   }
-  return map(Role::kInitiator, fd, address);
+  return map(transport, Role::kInitiator, fd, address);
 }
 
 Status SharedPair::meet(Deadline deadline) {
@@ -172,4 +181,4 @@ FifoReader SharedPair::reader() noexcept {
   return {header().fifo[index(other(role_))], ring(other(role_)), address_.fifoBytes};
 }
 
-}  // namespace gdrbench::loopback
+}  // namespace gdrbench

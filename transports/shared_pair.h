@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that the two sides of a loopback share: a header and two rings. It has no name: the
-// responder creates it as a memfd, the initiator opens it through /proc, and it is gone when both
-// sides are, however they end.
+// Memory that the two sides of one host share: a header and a ring for each direction. It has no
+// name: the responder creates it as a memfd, the initiator opens it through /proc, and it is gone
+// when both sides are, however they end.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "transports/cookie.h"
-#include "transports/loopback/fifo.h"
+#include "transports/fifo.h"
 #include "transports/transport.h"
 
-namespace gdrbench::loopback {
+namespace gdrbench {
 
 /// What the responder says to the initiator, as bytes.
 struct PairAddress {
@@ -27,12 +28,21 @@ struct PairAddress {
   std::uint64_t fifoBytes = 0;
   Cookie cookie{};
   [[nodiscard]] std::string path() const;  ///< "/proc/123/fd/4"
+
+  /// What the initiator says: nothing but who it is, for it is the one that opens the other's
+  /// memory.
+  static PairAddress ofInitiator() { return {}; }
+  /// It was written by the side of that role.
+  [[nodiscard]] bool isOf(Role writer) const;
 };
 
 class SharedPair {
  public:
-  static Result<std::shared_ptr<SharedPair>> create(std::uint64_t fifoBytes);
-  static Result<std::shared_ptr<SharedPair>> attach(const PairAddress& address);
+  /// `transport` stands in errors. `fifoBytes`: of each ring, a power of two.
+  static Result<std::shared_ptr<SharedPair>> create(std::string_view transport,
+                                                    std::uint64_t fifoBytes);
+  static Result<std::shared_ptr<SharedPair>> attach(std::string_view transport,
+                                                    const PairAddress& address);
   ~SharedPair();
   SharedPair(const SharedPair&) = delete;
   SharedPair& operator=(const SharedPair&) = delete;
@@ -53,7 +63,8 @@ class SharedPair {
  private:
   struct Header;
   SharedPair(Role role, int fd, std::byte* memory, const PairAddress& address);
-  static Result<std::shared_ptr<SharedPair>> map(Role role, int fd, const PairAddress& address);
+  static Result<std::shared_ptr<SharedPair>> map(std::string_view transport, Role role, int fd,
+                                                 const PairAddress& address);
   [[nodiscard]] Header& header() const noexcept;
   [[nodiscard]] std::byte* ring(Role sender) const noexcept;
 
@@ -63,4 +74,4 @@ class SharedPair {
   PairAddress address_;
 };
 
-}  // namespace gdrbench::loopback
+}  // namespace gdrbench
