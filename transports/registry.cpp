@@ -12,6 +12,7 @@
 #include "transports/nccl/nccl_transport.h"
 #include "transports/nccl/options.h"
 #include "transports/null/null_transport.h"
+#include "transports/staged/staged_transport.h"
 #include "transports/tcp/tcp_transport.h"
 #if __has_include("transports/libfabric/options.h")
 #include "transports/libfabric/options.h"
@@ -165,7 +166,9 @@ Registry builtinTransports() {
 #endif
   entries.push_back(libfabric);
 #endif
-  return Registry(std::move(entries));
+  return Registry(std::move(entries), {.options = staged::options(),
+                                       .capabilities = staged::capabilities,
+                                       .make = staged::makeStaged});
 }
 
 }  // namespace gdrbench

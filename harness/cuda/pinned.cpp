@@ -49,7 +49,8 @@ Result<PinnedBuffer> PinnedBuffer::allocate(std::shared_ptr<const Device> device
   const std::uint64_t length = wholePages(bytes);
   void* address = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) {
-    return systemError(fmt::format("allocate {} of pinned memory", formatSize(length)), errno);
+    const int why = errno;
+    return systemError(fmt::format("allocate {} of pinned memory", formatSize(length)), why);
   }
   PinnedBuffer buffer(std::move(device), static_cast<std::byte*>(address), length);
   buffer.touch(numaNode);

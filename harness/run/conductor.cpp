@@ -193,6 +193,7 @@ class Conductor {
     c.label = std::string(reference.name);
     c.transport = std::string(reference.name);
     c.options = OptionSet::defaults(reference.options);
+    c.staging = like.staging;
     c.pattern = std::string(pattern);
     c.bytes = 64;
     c.window = 64;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transports/staged/copy_stream.h"
+
+#include <utility>
+
+namespace gdrbench::staged {
+namespace {
+
+/// More than are ever needed for large chunks; when small copies run out of them, the next event
+/// covers more copies.
+constexpr std::size_t kEvents = 64;
+
+/// Copies of which each is worth an event. Smaller ones share one: recording costs as much as
+/// enqueueing such a copy.
+constexpr std::uint64_t kBytesOfAnEvent = 64u << 10;
+
+}  // namespace
+
+Result<CopyStream> CopyStream::make(std::shared_ptr<const cuda::Device> device,
+                                    std::uint64_t patience) {
+  auto stream = cuda::Stream::make(device);
+  if (!stream) return stream.error();
+  auto events = cuda::Events::make(device, kEvents, false);
+  if (!events) return events.error();
+  return CopyStream(*std::move(stream), *std::move(events), device->cuda(), patience);
+}
+
+CopyStream::CopyStream(cuda::Stream stream, cuda::Events events, const cuda::Api& cuda,
+                       std::uint64_t patience)
+    : cuda_(cuda),
+      stream_(std::move(stream)),
+      events_(std::move(events)),
+      covers_(kEvents),
+      patience_(patience) {}
+
+CopyStream::~CopyStream() {
+  if (stream_.get() != nullptr) cuda_.streamSynchronize(stream_.get());
+}
+
+bool CopyStream::copy(cuda::DevicePointer to, cuda::DevicePointer from,
+                      std::uint64_t bytes) noexcept {
+  if (bytes != 0 && !good(cuda_.copyAsync(to, from, bytes, stream_.get()), "cuMemcpyAsync")) {
+    return false;
+  }
+  ++enqueued_;
+  onTheWay_ += bytes;
+  unmarked_ += bytes;
+  return unmarked_ < kBytesOfAnEvent || worthWaiting() || mark();
+}
+
+bool CopyStream::settle() noexcept {
+  if (failure_ != cuda::kSuccess) return false;
+  if (enqueued_ == finished_) return true;
+  return worthWaiting() ? wait() : mark() && look();
+}
+
+/// An event behind everything that has none yet, if one is free.
+bool CopyStream::mark() noexcept {
+  if (marked_ == enqueued_ || recorded_ - passed_ == events_.size()) return true;
+  const std::size_t at = recorded_ % events_.size();
+  if (!good(cuda_.eventRecord(events_[at], stream_.get()), "cuEventRecord")) return false;
+  covers_[at] = marked_ = enqueued_;
+  unmarked_ = 0;
+  ++recorded_;
+  return true;
+}
+
+bool CopyStream::wait() noexcept {
+  if (!good(cuda_.streamSynchronize(stream_.get()), "cuStreamSynchronize")) return false;
+  finished_ = marked_ = enqueued_;
+  passed_ = recorded_;
+  onTheWay_ = unmarked_ = 0;
+  return true;
+}
+
+/// Asks for the oldest event, and for the next one only when that has passed.
+bool CopyStream::look() noexcept {
+  while (passed_ != recorded_) {
+    const std::size_t oldest = passed_ % events_.size();
+    const cuda::Code code = cuda_.eventQuery(events_[oldest]);
+    if (code == cuda::kNotReady) return true;
+    if (!good(code, "cuEventQuery")) return false;
+    finished_ = covers_[oldest];
+    ++passed_;
+  }
+  if (finished_ == enqueued_) onTheWay_ = unmarked_ = 0;
+  return true;
+}
+
+bool CopyStream::good(cuda::Code code, const char* call) noexcept {
+  if (code == cuda::kSuccess) return true;
+  failure_ = code;
+  failedCall_ = call;
+  return false;
+}
+
+}  // namespace gdrbench::staged
