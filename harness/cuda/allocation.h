@@ -48,7 +48,7 @@ class Allocation {
 /// Waits until the bytes are here. Cold.
 Status copyToHost(const Device& device, std::span<std::byte> destination, DevicePointer source);
 
-/// A dma-buf over part of an allocation: what ibv_reg_dmabuf_mr and FI_MR_DMABUF take.
+/// A dma-buf over part of an allocation: what a network library registers.
 class DmaBuf {
  public:
   /// `pcieMapping`: through the PCIe aperture even where the GPU has a faster link to the CPU. The

@@ -44,7 +44,7 @@ int numaNodeOf(const std::string& pci) {
   return file >> node ? node : -1;
 }
 
-Result<Identity> identify(const Api& cuda, int ordinal) {
+Result<Identity> identityOf(const Api& cuda, int ordinal) {
   DeviceHandle device = 0;
   char name[128] = {};
   char pci[32] = {};
@@ -74,24 +74,6 @@ bool matches(const Identity& gpu, std::string_view name) {
   if (const auto index = parseInteger(name)) return *index == gpu.ordinal;
   if (name.starts_with("GPU-")) return gpu.uuid.starts_with("GPU-" + lower(name.substr(4)));
   return pciText(name) == gpu.pci;
-}
-
-Result<Identity> find(std::string_view name) {
-  if (name.starts_with("MIG-")) {
-    return Error{.code = ErrorCode::kUnsupported,
-                 .tried = fmt::format("use {}: slices of a GPU (MIG) are not supported", name),
-                 .next = "name a whole GPU"};
-  }
-  auto all = identities();
-  if (!all) return all.error();
-  std::vector<Identity> found;
-  std::copy_if(all->begin(), all->end(), std::back_inserter(found),
-               [&](const Identity& each) { return matches(each, name); });
-  if (found.size() == 1) return found.front();
-  return Error{.code = ErrorCode::kNotFound,
-               .tried = found.empty() ? fmt::format("find GPU '{}'", name)
-                                      : fmt::format("tell which GPU '{}' is", name),
-               .nativeText = whatThereIs(*all)};
 }
 
 }  // namespace
@@ -139,7 +121,7 @@ Result<std::vector<Identity>> identities() {
   }
   std::vector<Identity> all;
   for (int i = 0; i < count; ++i) {
-    auto identity = identify(**cuda, i);
+    auto identity = identityOf(**cuda, i);
     if (!identity) return identity.error();
     all.push_back(*std::move(identity));
   }
@@ -147,8 +129,26 @@ Result<std::vector<Identity>> identities() {
   return Error{.code = ErrorCode::kNotFound, .tried = "find a GPU: the driver has none"};
 }
 
+Result<Identity> identify(std::string_view name) {
+  if (name.starts_with("MIG-")) {
+    return Error{.code = ErrorCode::kUnsupported,
+                 .tried = fmt::format("use {}: slices of a GPU (MIG) are not supported", name),
+                 .next = "name a whole GPU"};
+  }
+  auto all = identities();
+  if (!all) return all.error();
+  std::vector<Identity> found;
+  std::copy_if(all->begin(), all->end(), std::back_inserter(found),
+               [&](const Identity& each) { return matches(each, name); });
+  if (found.size() == 1) return found.front();
+  return Error{.code = ErrorCode::kNotFound,
+               .tried = found.empty() ? fmt::format("find GPU '{}'", name)
+                                      : fmt::format("tell which GPU '{}' is", name),
+               .nativeText = whatThereIs(*all)};
+}
+
 Result<std::shared_ptr<const Device>> openDevice(std::string_view name) {
-  auto identity = find(name);
+  auto identity = identify(name);
   if (!identity) return identity.error();
   const Api& cuda = **api();
   DeviceHandle handle = 0;

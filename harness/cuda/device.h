@@ -53,6 +53,9 @@ class Device {
 /// All GPUs that this process may use; empty only with an error.
 Result<std::vector<Identity>> identities();
 
+/// One of them by its name: see openDevice(). Opens nothing.
+Result<Identity> identify(std::string_view name);
+
 /// `name`: index, UUID (or its beginning) or PCI address, as in "cuda:<name>". Makes it current on
 /// the calling thread. Errors list what there is and quote CUDA_VISIBLE_DEVICES; MIG slices are
 /// kUnsupported.

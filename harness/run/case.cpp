@@ -144,6 +144,7 @@ boost::json::value toJson(const Case& c, const Registry& registry) {
       {"raw_samples", c.rawSamples},
       {"initiator_cpu", c.initiatorCpu ? json::value(*c.initiatorCpu) : json::value()},
       {"responder_cpu", c.responderCpu ? json::value(*c.responderCpu) : json::value()},
+      {"cpus_given", c.cpusGiven},
   };
   return object;
 }
@@ -171,6 +172,11 @@ class Members {
     const json::value* value = find(key);
     if (value == nullptr || value->is_null()) return {};
     return number<T>(key);
+  }
+  bool flag(std::string_view key) {
+    const json::value* value = find(key);
+    if (value != nullptr && !value->is_bool()) complain(key, "is neither true nor false");
+    return value != nullptr && value->is_bool() && value->get_bool();
   }
   std::string text(std::string_view key) {
     const json::value* value = find(key);
@@ -277,6 +283,7 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
   c.rawSamples = members.number<std::uint64_t>("raw_samples");
   c.initiatorCpu = members.maybe<int>("initiator_cpu");
   c.responderCpu = members.maybe<int>("responder_cpu");
+  c.cpusGiven = members.flag("cpus_given");
   if (c.bytes == 0 || c.window == 0 || c.batch == 0) members.complain("bytes", "is zero");
   if (members.problem().empty()) return c;
   return Error{.code = ErrorCode::kProtocol,

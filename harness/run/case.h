@@ -49,6 +49,7 @@ struct Case {
   std::int64_t timeoutNs = 0;
   std::uint64_t rawSamples = 0;  ///< at most so many are kept in a file
   std::optional<int> initiatorCpu, responderCpu;
+  bool cpusGiven = false;  ///< by the user; otherwise a worker moves near its GPU
 
   std::optional<std::string> skip;  ///< why it cannot run, known without trying
 };

@@ -60,13 +60,14 @@ Status validateTransports(const RunConfig& config, const Registry& registry) {
 
 struct Cpus {
   std::optional<int> initiator, responder;
+  bool given = false;  ///< at least one of them
 };
 
 Result<Cpus> cpusOf(const RunConfig& config) {
   const OptionSet& group = config.groups.find("cpus")->second;
   const std::vector<int> allowed = allowedCpus();
   const auto [first, second] = chooseCpuPair();
-  Cpus cpus{first, second};
+  Cpus cpus{first, second, group.has("initiator") || group.has("responder")};
   for (const auto& [key, target] :
        {std::pair{"initiator", &cpus.initiator}, std::pair{"responder", &cpus.responder}}) {
     if (!group.has(key)) continue;
@@ -220,6 +221,7 @@ Case commonCase(const RunConfig& config, const Cpus& cpus) {
   }
   c.initiatorCpu = cpus.initiator;
   c.responderCpu = cpus.responder;
+  c.cpusGiven = cpus.given;
   return c;
 }
 

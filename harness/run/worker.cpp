@@ -19,6 +19,7 @@
 #include "harness/memory/memory_space.h"
 #include "harness/run/block_runner.h"
 #include "harness/run/build_info.h"
+#include "harness/run/placement.h"
 #include "harness/run/wire.h"
 
 namespace gdrbench {
@@ -132,27 +133,27 @@ class Worker {
 
   Status pin() {
     const Case& c = assign_.testCase;
-    const auto& cpu = isInitiator() ? c.initiatorCpu : c.responderCpu;
-    sharesCore_ = c.initiatorCpu && c.initiatorCpu == c.responderCpu;
     allowedCpus_ = allowedCpus();
-    if (!cpu) return Done{};
-    ownCpu_ = *cpu;
-    fact("cpu", std::to_string(*cpu));
+    std::optional<int> initiator = c.initiatorCpu;
+    std::optional<int> responder = c.responderCpu;
+    if (const auto near = cpusNear(c.source, c.destination); near && !c.cpusGiven) {
+      std::tie(initiator, responder) = *near;
+    }
+    sharesCore_ = initiator && initiator == responder;
+    ownCpu_ = isInitiator() ? initiator : responder;
+    if (!ownCpu_) return Done{};
+    pollingCpus_ = {initiator.value_or(*ownCpu_), responder.value_or(*ownCpu_)};
+    fact("cpu", std::to_string(*ownCpu_));
     if (sharesCore_)
       partial_.notes.emplace_back("both sides share one CPU and yield to each other");
-    return pinToCpu(*cpu);
+    return pinToCpu(*ownCpu_);
   }
 
   /// Until the lane is connected: threads that a library starts inherit the CPUs of who starts
   /// them, and would share the one that polls.
   Status leaveCpu() {
     if (!ownCpu_) return Done{};
-    std::vector<int> polling = {*ownCpu_};
-    const Case& c = assign_.testCase;
-    for (const auto& each : {c.initiatorCpu, c.responderCpu}) {
-      if (each) polling.push_back(*each);
-    }
-    return runOnCpus(cpusBeside(allowedCpus_, polling));
+    return runOnCpus(cpusBeside(allowedCpus_, pollingCpus_));
   }
 
   Status returnToCpu() const { return ownCpu_ ? runOnCpus({*ownCpu_}) : Status(Done{}); }
@@ -201,6 +202,10 @@ class Worker {
     auto target = space_->allocate(plan_.layout.totalBytes());
     if (!target) return target.error();
     target_.emplace(*std::move(target));
+    if (const auto link = linkBetween(assign_.testCase.source, assign_.testCase.destination);
+        link && isInitiator()) {
+      fact("link", *link);
+    }
     fact("memory", space_->describe());  // knows its NUMA node only once something is allocated
     return Done{};
   }
@@ -398,7 +403,7 @@ class Worker {
   steady_clock::time_point deadline_;
   std::optional<Clock> clock_;
   bool sharesCore_ = false;
-  std::vector<int> allowedCpus_;
+  std::vector<int> allowedCpus_, pollingCpus_;
   std::optional<int> ownCpu_;
   BlockPlan plan_;
   Capabilities can_;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/placement.h"
+
+#include <fmt/format.h>
+
+#include "harness/cuda/device.h"
+#include "harness/environment/environment.h"
+#include "harness/environment/gpus.h"
+#include "harness/environment/nvml.h"
+#include "harness/environment/topology.h"
+
+namespace gdrbench {
+namespace {
+
+/// PCI address of the GPU that memory is of, or near; empty: none.
+std::string gpuOf(const MemoryName& memory) {
+  if (memory.kind == MemoryKind::kHost || memory.device.empty()) return {};
+  const auto identity = cuda::identify(memory.device);
+  return identity ? identity->pci : std::string();
+}
+
+std::string hostLink(const std::string& gpu) {
+  const Topology topology;
+  const auto link = topology.link(gpu);
+  const int node = topology.numaNodeOf(gpu);
+  return fmt::format("{}{}", link ? text(*link) : "PCIe unknown",
+                     node < 0 ? std::string() : fmt::format(", NUMA node {}", node));
+}
+
+GpuInventory inventory() {
+  const auto nvml = openNvml();
+  if (!nvml) return {};
+  auto gpus = readGpus(*nvml);
+  return gpus ? *std::move(gpus) : GpuInventory{};
+}
+
+}  // namespace
+
+std::optional<std::string> linkBetween(const MemoryName& source, const MemoryName& destination) {
+  const bool sourceOnGpu = source.kind == MemoryKind::kCuda;
+  const bool destinationOnGpu = destination.kind == MemoryKind::kCuda;
+  if (!sourceOnGpu && !destinationOnGpu) return {};
+  const std::string from = gpuOf(source);
+  const std::string to = gpuOf(destination);
+  if (!sourceOnGpu) return hostLink(to);
+  if (!destinationOnGpu) return hostLink(from);
+  return pathLabel(inventory(), Topology(), from, to);
+}
+
+std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,
+                                            const MemoryName& destination) {
+  const std::string from = gpuOf(source);
+  const std::string to = gpuOf(destination);
+  if (from.empty() && to.empty()) return {};
+  return chooseCpuPair(from, to);
+}
+
+}  // namespace gdrbench

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the two sides of a case are, once the names of their memory are resolved: in a worker,
+// since it takes the vendor's libraries to tell.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "harness/memory/buffer.h"
+
+namespace gdrbench {
+
+/// What lies between the two, as far as it can be told: "NV18", "PIX", "SYS" between GPUs, "Gen5
+/// x16, NUMA node 0" from host memory to a GPU. Nothing for host memory alone.
+std::optional<std::string> linkBetween(const MemoryName& source, const MemoryName& destination);
+
+/// CPUs of the initiator and of the responder near their GPUs; the same on both sides. Nothing when
+/// neither has one.
+std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,
+                                            const MemoryName& destination);
+
+}  // namespace gdrbench
