@@ -39,6 +39,19 @@ std::vector<AccessDescriptor> everyReader(const Device& device) {
   return readers;
 }
 
+/// On a stream of its own: the default stream waits for others.
+Status copyNow(std::shared_ptr<const Device> device, DevicePointer destination,
+               DevicePointer source, std::uint64_t bytes, const char* what) {
+  const Api& cuda = device->cuda();
+  auto stream = Stream::make(std::move(device));
+  if (!stream) return stream.error();
+  for (const Code code : {cuda.copyAsync(destination, source, bytes, stream->get()),
+                          cuda.streamSynchronize(stream->get())}) {
+    if (code != kSuccess) return error(what, code);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<Allocation> Allocation::make(std::shared_ptr<const Device> device, std::uint64_t bytes,
@@ -124,15 +137,16 @@ Allocation::~Allocation() {
   cuda.freeReserved(pointer_, bytes_);
 }
 
-Status copyToHost(const Device& device, std::span<std::byte> destination, DevicePointer source) {
-  if (Status current = device.makeCurrent(); !current) return current;
-  const Api& cuda = device.cuda();
-  for (const Code code :
-       {cuda.copyAsync(pointer(destination.data()), source, destination.size(), nullptr),
-        cuda.streamSynchronize(nullptr)}) {
-    if (code != kSuccess) return error("copy from GPU to host memory", code);
-  }
-  return Done{};
+Status copyToHost(std::shared_ptr<const Device> device, std::span<std::byte> destination,
+                  DevicePointer source) {
+  return copyNow(std::move(device), pointer(destination.data()), source, destination.size(),
+                 "copy from GPU to host memory");
+}
+
+Status copyFromHost(std::shared_ptr<const Device> device, DevicePointer destination,
+                    std::span<const std::byte> source) {
+  return copyNow(std::move(device), destination, pointer(source.data()), source.size(),
+                 "copy from host to GPU memory");
 }
 
 Result<DmaBuf> DmaBuf::exportFrom(const Device& device, DevicePointer pointer, std::uint64_t bytes,

@@ -45,8 +45,11 @@ class Allocation {
   std::string facts_;
 };
 
-/// Waits until the bytes are here. Cold.
-Status copyToHost(const Device& device, std::span<std::byte> destination, DevicePointer source);
+/// Both wait until the bytes are there. Cold.
+Status copyToHost(std::shared_ptr<const Device> device, std::span<std::byte> destination,
+                  DevicePointer source);
+Status copyFromHost(std::shared_ptr<const Device> device, DevicePointer destination,
+                    std::span<const std::byte> source);
 
 /// A dma-buf over part of an allocation: what a network library registers.
 class DmaBuf {

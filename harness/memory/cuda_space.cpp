@@ -69,7 +69,7 @@ class CudaSpace final : public MemorySpace {
                                                  const DataPattern& pattern, std::uint32_t index) {
     std::vector<std::byte> bytes(run.bytes);
     const std::byte* slot = buffer.data() + run.layout.offsetOf(run.firstSlot + index);
-    if (Status copied = cuda::copyToHost(*device_, bytes, cuda::pointer(slot)); !copied) {
+    if (Status copied = cuda::copyToHost(device_, bytes, cuda::pointer(slot)); !copied) {
       return copied.error();
     }
     auto fault = pattern.verify(bytes, run.firstMessage + index);

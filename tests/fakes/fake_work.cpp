@@ -146,6 +146,7 @@ Code streamDestroy(StreamHandle stream) {
 
 Code streamSynchronize(StreamHandle stream) {
   const Guard guard(state().mutex);
+  if (stream == nullptr || !stream->alive) return kInvalidHandle;
   if (stream->capture) return kNotSupported;
   drain(*stream);
   return stream->error;

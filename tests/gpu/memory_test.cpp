@@ -38,7 +38,7 @@ std::vector<std::byte> onHost(const Buffer& buffer) {
   auto device = cuda::openDevice("0");
   REQUIRE(device.ok());
   std::vector<std::byte> bytes(buffer.bytes());
-  REQUIRE(cuda::copyToHost(**device, bytes, cuda::pointer(buffer.data())).ok());
+  REQUIRE(cuda::copyToHost(*device, bytes, cuda::pointer(buffer.data())).ok());
   return bytes;
 }
 
@@ -46,12 +46,9 @@ void flip(const Buffer& buffer, std::uint64_t at) {
   auto device = cuda::openDevice("0");
   REQUIRE(device.ok());
   std::vector<std::byte> byte(1);
-  REQUIRE(cuda::copyToHost(**device, byte, cuda::pointer(buffer.data() + at)).ok());
+  REQUIRE(cuda::copyToHost(*device, byte, cuda::pointer(buffer.data() + at)).ok());
   byte[0] ^= std::byte{0x10};
-  const auto& cuda = (*device)->cuda();
-  REQUIRE(cuda.copyAsync(cuda::pointer(buffer.data() + at), cuda::pointer(byte.data()), 1,
-                         nullptr) == cuda::kSuccess);
-  REQUIRE(cuda.streamSynchronize(nullptr) == cuda::kSuccess);
+  REQUIRE(cuda::copyFromHost(*device, cuda::pointer(buffer.data() + at), byte).ok());
 }
 
 const DataPattern kPattern(77);
