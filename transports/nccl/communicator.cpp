@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace gdrbench::nccl {
@@ -14,27 +12,6 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(2);
-
-/// Runs `work` in a thread and waits for it until the deadline. A thread that hangs inside the
-/// library is left behind: it holds nothing of this process that others need. Answers whether it
-/// came to an end.
-template <class Work>
-bool runUntil(Deadline deadline, Work work) {
-  struct Shared {
-    std::mutex mutex;
-    std::condition_variable done;
-    bool finished = false;
-  };
-  const auto shared = std::make_shared<Shared>();
-  std::thread([shared, work = std::move(work)] {
-    work();
-    const std::lock_guard lock(shared->mutex);
-    shared->finished = true;
-    shared->done.notify_all();
-  }).detach();
-  std::unique_lock lock(shared->mutex);
-  return shared->done.wait_until(lock, deadline, [&] { return shared->finished; });
-}
 
 Error notInTime(std::string_view doing) {
   return {.code = ErrorCode::kTimeout,
@@ -63,13 +40,13 @@ Result<std::unique_ptr<Communicator>> Communicator::init(const Library& library,
     Code code = kSuccess;
   };
   const auto joined = std::make_shared<Joined>();
-  const bool ended = runUntil(deadline, [&api = library.api, device, place, joined] {
+  const SideThread joining([&api = library.api, device, place, joined] {
     (void)device->makeCurrent();
     Config config;
     config.blocking = place.blocking ? 1 : 0;
     joined->code = api.initRank(&joined->comm, 2, place.id, place.rank, &config);
   });
-  if (!ended) return notInTime(kDoing);
+  if (!joining.endedBy(deadline)) return notInTime(kDoing);
   std::unique_ptr<Communicator> made(new Communicator(library, std::move(device), place.rank));
   if (joined->code != kSuccess && joined->code != kInProgress) {
     return error(made->api_, std::string(kDoing), joined->code, nullptr);
@@ -109,10 +86,10 @@ Status Communicator::registerBuffer(void* data, std::size_t bytes) {
   return Done{};
 }
 
-Communicator::~Communicator() {
-  if (comm_ == nullptr) return;
-  runUntil(steady_clock::now() + kPatience, [&api = api_, device = device_, comm = comm_,
-                                             abandoned = abandoned_, registered = registered_] {
+void Communicator::startEnding() {
+  if (comm_ == nullptr || ending_) return;
+  ending_.emplace([&api = api_, device = device_, comm = comm_, abandoned = abandoned_,
+                   registered = registered_] {
     (void)device->makeCurrent();
     if (abandoned) {
       api.abort(comm);
@@ -123,6 +100,11 @@ Communicator::~Communicator() {
     waitWhileInProgress(api, comm);
     api.destroy(comm);
   });
+}
+
+Communicator::~Communicator() {
+  startEnding();
+  if (ending_) ending_->endedBy(steady_clock::now() + kPatience);
 }
 
 }  // namespace gdrbench::nccl

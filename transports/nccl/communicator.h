@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "harness/cuda/device.h"
 #include "transports/nccl/api.h"
+#include "transports/nccl/side_thread.h"
 #include "transports/transport.h"
 
 namespace gdrbench::nccl {
@@ -38,6 +40,8 @@ class Communicator {
   /// Until it is no longer in progress.
   Status settle(std::string_view doing, Deadline deadline) const;
   void abandon() noexcept { abandoned_ = true; }
+  /// Begins to end it: both ranks have to, so of several all begin before one is waited for.
+  void startEnding();
 
   /// ncclCommRegister; undone before the communicator ends.
   Status registerBuffer(void* data, std::size_t bytes);
@@ -52,6 +56,7 @@ class Communicator {
   Comm comm_ = nullptr;
   bool abandoned_ = false;
   std::vector<void*> registered_;
+  std::optional<SideThread> ending_;
 };
 
 }  // namespace gdrbench::nccl

@@ -70,6 +70,7 @@ NcclLane::~NcclLane() {
     for (Track& track : parts_.tracks) track.communicator().abandon();
   }
   dropGraph();
+  for (Track& track : parts_.tracks) track.communicator().startEnding();
 }
 
 Accepted NcclLane::submit(std::span<const Send> sends, std::span<const Expect> expects) noexcept {
