@@ -124,6 +124,17 @@ TEST_CASE("ranges, contexts and virtual memory are taken seriously") {
   cuda.free(to);
 }
 
+TEST_CASE("a null stream is the default one") {
+  const Api& cuda = start();
+  auto one = gpu(0);
+  const DevicePointer from = memory(*one, 64, 7);
+  std::byte here[64] = {};
+  REQUIRE(cuda.copyAsync(pointer(here), from, 64, nullptr) == kSuccess);
+  REQUIRE(cuda.streamSynchronize(nullptr) == kSuccess);
+  CHECK(here[63] == std::byte{7});
+  cuda.free(from);
+}
+
 TEST_CASE("two processes share memory by a handle") {
   const Api& cuda = start();
   auto one = gpu(0);

@@ -98,6 +98,7 @@ struct State {
   std::map<AllocationHandle, Physical> physical;
   std::map<std::uintptr_t, std::size_t> reserved, registered;
   std::vector<std::unique_ptr<CUstream_st>> streams;
+  std::map<int, StreamHandle> defaults;  ///< the default stream of each GPU
   std::vector<std::unique_ptr<CUevent_st>> events;
   std::map<std::string, std::unique_ptr<CUfunc_st>> kernels;
   std::map<std::pair<int, int>, std::uint64_t> enqueued;  ///< copies, by link

@@ -89,10 +89,27 @@ std::optional<int> placeOf(DevicePointer pointer, std::size_t bytes) {
   return block->device;
 }
 
+CUstream_st& newStream(int device) {
+  state().streams.push_back(std::make_unique<CUstream_st>());
+  CUstream_st& made = *state().streams.back();
+  made.device = device;
+  return made;
+}
+
+/// A null handle is the default stream of the current GPU. The real one also waits for all others
+/// that were not made to ignore it; those of gdrbench are.
+StreamHandle streamOf(StreamHandle stream) {
+  if (stream != nullptr || !currentDevice()) return stream;
+  StreamHandle& made = state().defaults[*currentDevice()];
+  if (made == nullptr) made = &newStream(*currentDevice());
+  return made;
+}
+
 Code copyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle stream) {
   const Guard guard(state().mutex);
   if (!currentDevice()) return kInvalidContext;
-  if (stream == nullptr || !stream->alive) return kInvalidHandle;
+  stream = streamOf(stream);
+  if (!stream->alive) return kInvalidHandle;
   if (stream->error != kSuccess) return stream->error;
   const auto toDevice = placeOf(to, bytes), fromDevice = placeOf(from, bytes);
   if (!toDevice || !fromDevice) return kInvalidValue;
@@ -127,9 +144,7 @@ Code streamCreate(StreamHandle* stream, unsigned) {
   const Guard guard(state().mutex);
   const auto device = currentDevice();
   if (!device) return kInvalidContext;
-  state().streams.push_back(std::make_unique<CUstream_st>());
-  *stream = state().streams.back().get();
-  (*stream)->device = *device;
+  *stream = &newStream(*device);
   ++state().counters.streams;
   return kSuccess;
 }
@@ -146,7 +161,8 @@ Code streamDestroy(StreamHandle stream) {
 
 Code streamSynchronize(StreamHandle stream) {
   const Guard guard(state().mutex);
-  if (stream == nullptr || !stream->alive) return kInvalidHandle;
+  stream = streamOf(stream);
+  if (stream == nullptr) return kInvalidContext;
   if (stream->capture) return kNotSupported;
   drain(*stream);
   return stream->error;
@@ -154,6 +170,8 @@ Code streamSynchronize(StreamHandle stream) {
 
 Code streamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
   const Guard guard(state().mutex);
+  stream = streamOf(stream);
+  if (stream == nullptr) return kInvalidContext;
   if (event->capture) {  // the stream joins the capture
     stream->capture = event->capture;
     return kSuccess;
@@ -174,6 +192,8 @@ Code eventCreate(EventHandle* event, unsigned flags) {
 
 Code record(EventHandle event, StreamHandle stream, bool external) {
   const Guard guard(state().mutex);
+  stream = streamOf(stream);
+  if (stream == nullptr) return kInvalidContext;
   event->stream = stream;
   if (stream->capture && !external) {
     event->capture = stream->capture;
@@ -252,12 +272,11 @@ Code launch(Function function, unsigned gridX, unsigned, unsigned, unsigned bloc
             unsigned, unsigned, StreamHandle stream, void** arguments, void**) {
   const Guard guard(state().mutex);
   if (!currentDevice()) return kInvalidContext;
-  if (stream != nullptr) {
-    // Arguments have no size here and cannot be kept: a kernel cannot be captured.
-    if (stream->capture) return kNotSupported;
-    drain(*stream);
-    if (stream->error != kSuccess) return stream->error;
-  }
+  stream = streamOf(stream);
+  // Arguments have no size here and cannot be kept: a kernel cannot be captured.
+  if (stream->capture) return kNotSupported;
+  drain(*stream);
+  if (stream->error != kSuccess) return stream->error;
   function->kernel(arguments, gridX, blockX);
   return kSuccess;
 }

@@ -301,7 +301,7 @@ TEST_CASE("cuda_copy: combinations that cannot be are refused with the next step
   const Error split = refusal({.mine = pinned(), .inOneProcess = false});
   CHECK(split.code == ErrorCode::kUnsupported);
   CHECK(has(split.next, "processes: 1"));
-  CHECK(has(split.what(), "pinned and cuda:1"));
+  CHECK(has(split.what(), "host memory of another process"));
   const Error hosts = refusal({.mine = pinned(), .peers = {}});
   CHECK(hosts.code == ErrorCode::kUnsupported);
   CHECK(has(hosts.next, "loopback"));

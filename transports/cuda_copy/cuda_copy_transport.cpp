@@ -138,7 +138,7 @@ Status possible(const OpenRequest& request) {
   if (mine && peers) return Done{};
   if (request.lane.peerInThisProcess) return Done{};
   return Error{.code = ErrorCode::kUnsupported,
-               .tried = pair + ": a GPU cannot write to host memory of another process",
+               .tried = "copy between a GPU and host memory of another process",
                .next = "set processes: 1 in this entry of transports"};
 }
 
