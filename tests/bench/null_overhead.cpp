@@ -42,12 +42,12 @@ NullLane openNull(const Registry& registry, const SlotLayout& layout) {
                                   [](const auto& e) { return e.overheadReference; });
   NullLane parts;
   parts.transport = must(registry.make(entry->name));
-  parts.space = must(openMemorySpace({}, 4 * layout.totalBytes()));
+  parts.space = must(openMemorySpace({}, {.bothBytes = 4 * layout.totalBytes()}));
   parts.buffers.reserve(2);
   for (int i = 0; i < 2; ++i)
     parts.buffers.push_back(must(parts.space->allocate(layout.totalBytes())));
   OpenRequest request{.role = Role::kInitiator, .options = OptionSet::defaults(entry->options)};
-  request.lane = {layout, layout.stride, 256, true};
+  request.lane = {.layout = layout, .messageBytes = layout.stride, .window = 256};
   request.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   parts.endpoint = must(parts.transport->open(request));
   parts.source = must(parts.endpoint->registerMemory(parts.buffers[0]));

@@ -31,6 +31,7 @@ const Catalogue& catalogue() {
   static const Catalogue kCatalogue{
       kOptions,
       {{"stop", "", kOptions}},
+      {},
       {{"wire", "", kOptions}, {"nothing", "", {}}},
       {{"ping-pong", "", {}}, {"stream", "", kOptions}},
   };

@@ -168,7 +168,8 @@ TEST_CASE("a dma-buf is exported for each kind of allocation, or the reason is g
       auto exported = cuda::DmaBuf::exportFrom(**device, memory->pointer(), memory->bytes(), pcie);
       if (!exported) {
         MESSAGE("not exported: " << exported.error().what());
-        CHECK(pcie);  // an aperture that some GPUs do not have
+        // An aperture that some GPUs do not have; otherwise only what is no fault of this program.
+        CHECK((pcie || exported.error().code == ErrorCode::kUnsupported));
         continue;
       }
       CHECK(exported->fd() >= 0);

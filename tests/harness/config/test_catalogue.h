@@ -106,6 +106,7 @@ inline const Catalogue& catalogue() {
       kRunOptions,
       {{"stop", "when a case has enough samples", kStopOptions},
        {"expect", "what must hold", kExpectOptions}},
+      {},
       {{"wire", "bytes over a wire", kWireOptions},
        {"card", "bytes over a card", kCardOptions},
        {"nothing", "no bytes", {}}},

@@ -61,6 +61,42 @@ TEST_CASE("a plan is the product of its lists, compared transports next to each 
   CHECK(plan.base == "tcp");
 }
 
+TEST_CASE("the paths of an entry take the place of the configuration's") {
+  const Plan plan = goodPlan(
+      "transports:\n"
+      "  - nccl\n"
+      "  - tcp: {paths: [staged]}\n"
+      "  - nccl: {label: shm, paths: [library-staged], env: {NCCL_P2P_DISABLE: 0}}\n"
+      "memory: {src: cuda:0, dst: cuda:1}\npaths: direct\n"
+      "patterns: [ping-pong: {sizes: 8}]\n");
+  REQUIRE(plan.cases.size() == 3);
+  CHECK(plan.cases[0].path == "direct");
+  CHECK(plan.cases[1].id == "tcp/cuda:0-cuda:1/staged/ping-pong/8B");
+  CHECK_FALSE(plan.cases[1].skip);
+  CHECK(plan.cases[2].path == "library-staged");
+  // What the user sets comes last, and counts.
+  CHECK(plan.cases[2].env.front() == EnvironmentSetting{"NCCL_P2P_DISABLE", "1"});
+  CHECK(plan.cases[2].env.back() == EnvironmentSetting{"NCCL_P2P_DISABLE", "0"});
+}
+
+TEST_CASE("paths that cannot be are skipped with the reason") {
+  const Plan plan = goodPlan(
+      "transports: [tcp, nccl, {libfabric: {provider: tcp, op: read}}]\n"
+      "memory: {src: cuda:0, dst: cuda:1}\npaths: [direct, staged, library-staged]\n"
+      "patterns: [ping-pong: {sizes: 8}]\n");
+  const auto skipOf = [&](const std::string& id) {
+    for (const Case& c : plan.cases) {
+      if (c.id == id) return c.skip.value_or("none");
+    }
+    return std::string("no such case");
+  };
+  CHECK(skipOf("tcp/cuda:0-cuda:1/direct/ping-pong/8B") == "tcp does not take cuda:0 memory");
+  CHECK(contains(skipOf("tcp/cuda:0-cuda:1/library-staged/ping-pong/8B"), "offers no way"));
+  CHECK(contains(skipOf("nccl/cuda:0-cuda:1/staged/ping-pong/8B"), "does not take pinned"));
+  CHECK(contains(skipOf("libfabric:tcp/read/cuda:0-cuda:1/staged/ping-pong/8B"), "pushes"));
+  CHECK(skipOf("nccl/cuda:0-cuda:1/library-staged/ping-pong/8B") == "none");
+}
+
 TEST_CASE("rounds alternate their order") {
   CHECK(orderOfRound(3, 0) == std::vector<std::size_t>{0, 1, 2});
   CHECK(orderOfRound(3, 1) == std::vector<std::size_t>{2, 1, 0});
