@@ -27,11 +27,16 @@ std::string hostLink(const std::string& gpu) {
                      node < 0 ? std::string() : fmt::format(", NUMA node {}", node));
 }
 
-GpuInventory inventory() {
+/// Without an answer about NVLinks the PCIe path is not what lies between two GPUs.
+std::string gpuLink(const std::string& from, const std::string& to) {
   const auto nvml = openNvml();
-  if (!nvml) return {};
-  auto gpus = readGpus(*nvml);
-  return gpus ? *std::move(gpus) : GpuInventory{};
+  if (!nvml) return fmt::format("unknown ({})", nvml.error().what());
+  const auto gpus = readGpus(*nvml);
+  if (!gpus) return fmt::format("unknown ({})", gpus.error().what());
+  const GpuPair* pair = gpus->between(from, to);
+  if (pair == nullptr) return fmt::format("unknown (NVML does not list {} and {})", from, to);
+  if (!pair->nvlinks.value) return fmt::format("unknown (NVLinks: {})", pair->nvlinks.why);
+  return pathLabel(*gpus, Topology(), from, to);
 }
 
 }  // namespace
@@ -44,7 +49,7 @@ std::optional<std::string> linkBetween(const MemoryName& source, const MemoryNam
   const std::string to = gpuOf(destination);
   if (!sourceOnGpu) return hostLink(to);
   if (!destinationOnGpu) return hostLink(from);
-  return pathLabel(inventory(), Topology(), from, to);
+  return from == to ? "same GPU" : gpuLink(from, to);
 }
 
 std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,
