@@ -110,7 +110,7 @@ TEST_CASE("nothing readable: every fact says so, and none is missing") {
         "read), ACS unknown (not in sysfs), IOMMU group none");
 }
 
-TEST_CASE("kernel and its tunables; of the command line nothing but the words about the IOMMU") {
+TEST_CASE("kernel and its tunables, of the command line nothing but the words about the IOMMU") {
   FakeTree tree;
   tree.write("proc/cmdline", "root=/dev/sda1 secret=1 iommu=pt intel_iommu=on xiommu=no quiet");
   tree.write("proc/meminfo", "MemTotal:       2097152 kB\nMemFree: 1 kB");

@@ -142,7 +142,7 @@ TEST_CASE("direct NVLinks: those that lead to the other GPU") {
   CHECK(all.between("GPU-a", "GPU-c")->route == NvlinkRoute::kNone);
 }
 
-TEST_CASE("NVSwitch: the smaller count of active links; broken ones do not hide later ones") {
+TEST_CASE("NVSwitch: the smaller count of active links, broken ones do not hide later ones") {
   FakeNvml nvml;
   addTwo(nvml);
   nvml.gpus[0].links = switched(18);

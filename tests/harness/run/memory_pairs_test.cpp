@@ -43,7 +43,7 @@ TEST_CASE("too few GPUs: one pair stands for all, with the reason") {
         "host-gpus: this machine has no NVIDIA GPU");
 }
 
-TEST_CASE("other names are one pair; a name that is none is an error with what there is") {
+TEST_CASE("other names are one pair, a name that is none is an error with what there is") {
   const auto pair = memoryPairs("host", "cuda:1", 0);
   REQUIRE(pair.ok());
   CHECK(textOf(*pair) == std::vector<std::string>{"host -> cuda:1"});
