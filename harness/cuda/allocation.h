@@ -63,6 +63,8 @@ class DmaBuf {
   ~DmaBuf();
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// Gives it to the caller.
+  int release() noexcept { return std::exchange(fd_, -1); }
   /// Size and exporter as the kernel's fdinfo has them; "unknown (why)" where it does not say.
   [[nodiscard]] std::string describe() const;
 

@@ -162,6 +162,16 @@ Result<std::shared_ptr<const Device>> openDevice(std::string_view name) {
   return device;
 }
 
+Result<std::shared_ptr<const Device>> deviceOf(DevicePointer pointer) {
+  auto cuda = api();
+  if (!cuda) return cuda.error();
+  int ordinal = -1;
+  if (const Code code = (*cuda)->pointerGet(&ordinal, kDeviceOrdinal, pointer); code != kSuccess) {
+    return error("ask whose memory an address is in", code);
+  }
+  return openDevice(std::to_string(ordinal));
+}
+
 Result<Stream> Stream::make(std::shared_ptr<const Device> device) {
   if (Status current = device->makeCurrent(); !current) return current.error();
   StreamHandle handle = nullptr;

@@ -61,6 +61,9 @@ Result<Identity> identify(std::string_view name);
 /// kUnsupported.
 Result<std::shared_ptr<const Device>> openDevice(std::string_view name);
 
+/// The GPU that owns the memory at an address.
+Result<std::shared_ptr<const Device>> deviceOf(DevicePointer pointer);
+
 /// A stream of its own, not synchronised with the default stream.
 class Stream {
  public:
