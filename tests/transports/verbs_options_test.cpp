@@ -85,8 +85,7 @@ TEST_CASE("verbs label and capabilities: the operation, only a read pulls") {
   for (const char* op : {"write", "send", "read"}) {
     const Capabilities can = capabilities(with({{"op", op}}));
     CHECK(can.flow == (std::string_view(op) == "read" ? DataFlow::kPull : DataFlow::kPush));
-    CHECK(can.memory ==
-          std::vector{MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda});
+    CHECK(can.memory == std::vector{MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda});
     CHECK(has(can.operation, op));
   }
 }
