@@ -58,7 +58,20 @@ LibfabricLane::LibfabricLane(LaneParts parts)
 /// Receives may still be posted in memory that is given back next: the endpoint goes first. Not
 /// where regions are bound to it, for those must go before.
 LibfabricLane::~LibfabricLane() {
+  settle();
   if ((objects_.info->domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) objects_.ep.reset();
+}
+
+/// Messages of the layers' own may still be on their way. ofi_rxm handles those that have come when
+/// it has closed the connections that they are about, and crashes (ofiwg/libfabric#11828).
+void LibfabricLane::settle() noexcept {
+  constexpr auto kLong = std::chrono::milliseconds(20);
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  std::array<fi_cq_data_entry, kAtOnce> entries;
+  while (!failed_ && std::chrono::steady_clock::now() < end) {
+    const ssize_t got = fi_cq_read(cq_, entries.data(), entries.size());
+    if (got < 0 && got != -FI_EAGAIN) return;
+  }
 }
 
 LibfabricLane::Context* LibfabricLane::take(Kind kind, Ticket ticket,

@@ -64,6 +64,7 @@ class LibfabricLane final : public Lane {
   Status handshake(Role role, Deadline deadline);
 
  private:
+  void settle() noexcept;
   [[nodiscard]] Error connectError() const;
   [[nodiscard]] std::string peerText() const;
   enum class Kind : std::uint8_t { kSend, kReceive, kFetch, kData };

@@ -146,13 +146,18 @@ Error noProvider(const Wanted& wanted) {
   const std::vector<std::string> there = rdmProviders(), built = builtProviders();
   std::vector<std::string_view> names(there.begin(), there.end());
   names.insert(names.end(), built.begin(), built.end());
-  const bool known = std::find(built.begin(), built.end(), wanted.provider) != built.end();
-  return {.code = ErrorCode::kNotFound,
+  // Built in, and without anything to work on: not this machine's, whatever the layer over it.
+  const auto sameCore = [&](const std::string& name) {
+    return coreOf(name) == coreOf(wanted.provider);
+  };
+  const bool idle = std::any_of(built.begin(), built.end(), sameCore) &&
+                    std::none_of(there.begin(), there.end(), sameCore);
+  return {.code = idle ? ErrorCode::kUnsupported : ErrorCode::kNotFound,
           .tried = fmt::format("find the libfabric provider '{}'{}", wanted.provider,
-                               known || nearestName(wanted.provider, names).empty()
+                               idle || nearestName(wanted.provider, names).empty()
                                    ? ""
                                    : suggestion(wanted.provider, names)),
-          .nativeText = known
+          .nativeText = idle
                             ? "it is part of this libfabric, but finds nothing that it can use here"
                             : "no provider of that name has reliable datagram (RDM) endpoints here",
           .next = "there are: " + listed(there)};
@@ -226,8 +231,10 @@ std::uint64_t deliveryFlag(std::string_view delivery) {
 
 Wanted Wanted::from(const OpenRequest& request) {
   const OptionSet& options = request.options;
+  const std::string& ofResponder = options.text("responder_domain");
+  const bool other = request.role == Role::kResponder && !ofResponder.empty();
   return {.provider = options.text("provider"),
-          .domain = options.text("domain"),
+          .domain = other ? ofResponder : options.text("domain"),
           .address = options.text("address"),
           .op = options.text("op"),
           .progress = options.text("progress"),
