@@ -18,6 +18,10 @@
 #include "transports/libfabric/options.h"
 #define GDRBENCH_KNOWS_LIBFABRIC
 #endif
+#if __has_include("transports/verbs/options.h")
+#include "transports/verbs/options.h"
+#define GDRBENCH_KNOWS_VERBS
+#endif
 
 namespace gdrbench {
 namespace {
@@ -27,6 +31,9 @@ constexpr std::string_view kNcclEnvironment[] = {"NCCL_"};
 
 #ifdef GDRBENCH_KNOWS_LIBFABRIC
 constexpr std::string_view kLibfabricEnvironment[] = {"FI_"};
+#endif
+#ifdef GDRBENCH_KNOWS_VERBS
+constexpr std::string_view kVerbsEnvironment[] = {"IBV_", "RDMAV_", "MLX5_", "MLX4_"};
 #endif
 
 using MakeTransport = Transport*();
@@ -165,6 +172,21 @@ Registry builtinTransports() {
   libfabric.notBuilt = "GDRBENCH_LIBFABRIC";
 #endif
   entries.push_back(libfabric);
+#endif
+#ifdef GDRBENCH_KNOWS_VERBS
+  TransportEntry verbs = {.name = "verbs",
+                          .summary = "raw verbs: reliable connections over InfiniBand or RoCE",
+                          .options = verbs::options(),
+                          .capabilities = verbs::capabilities,
+                          .validate = verbs::validate,
+                          .label = verbs::label,
+                          .environment = kVerbsEnvironment};
+#ifdef GDRBENCH_HAS_VERBS
+  verbs.module = "gdrbench-verbs.so";
+#else
+  verbs.notBuilt = "GDRBENCH_VERBS";
+#endif
+  entries.push_back(verbs);
 #endif
   return Registry(std::move(entries), {.options = staged::options(),
                                        .capabilities = staged::capabilities,

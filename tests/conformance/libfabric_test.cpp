@@ -14,3 +14,7 @@ GDR_LIBFABRIC("tcp+ofi_rxm", "tcp;ofi_rxm", "read")
 GDR_LIBFABRIC("shm", "shm", "send")
 GDR_LIBFABRIC("shm", "shm", "write")
 GDR_LIBFABRIC("shm", "shm", "read")
+// In tests/soft-rdma only: there is no such device elsewhere in the tests.
+GDR_LIBFABRIC("verbs+ofi_rxm", "verbs;ofi_rxm", "send")
+GDR_LIBFABRIC("verbs+ofi_rxm", "verbs;ofi_rxm", "write")
+GDR_LIBFABRIC("verbs+ofi_rxm", "verbs;ofi_rxm", "read")

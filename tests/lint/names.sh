@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 # Ordinary words of C++ or English, which say nothing when they are found.
 readonly ordinary=' null tcp staged '
 # Known to come; looked for before their folders are there.
-names=(verbs nccl cuda_copy)
+names=(nccl cuda_copy)
 folders=()
 for folder in transports/*/; do
   name=$(basename "$folder")

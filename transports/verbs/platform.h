@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this transport needs of the world around it, so that tests can give it another.
+#pragma once
+
+#include <filesystem>
+
+#include "transports/verbs/calls.h"
+#include "transports/verbs/registration.h"
+
+namespace gdrbench::verbs {
+
+struct Platform {
+  Calls& calls;
+  std::filesystem::path sys = "/sys";
+  std::filesystem::path proc = "/proc";
+  std::filesystem::path dev = "/dev";
+  DmaBufExporter exportDmaBuf;  ///< empty: this build cannot export GPU memory
+};
+
+}  // namespace gdrbench::verbs

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "transports/verbs/devices.h"
+#include "transports/verbs/gid.h"
+#include "transports/verbs/options.h"
+#include "transports/verbs/platform.h"
+#include "transports/verbs/verbs_endpoint.h"
+
+namespace gdrbench::verbs {
+namespace {
+
+/// The one place where GPU memory comes in: a DmaBufExporter over the CUDA memory space goes here,
+/// and MemoryKind::kCuda into capabilities().
+DmaBufExporter exporterOfGpuMemory() {
+  return {};
+}
+
+Platform thisMachine() {
+  return {.calls = libraryCalls(), .exportDmaBuf = exporterOfGpuMemory()};
+}
+
+std::string describe(const OpenDevice& device) {
+  return fmt::format("port {}, {}, {}, {:g} Gb/s, MTU {}", device.port.number,
+                     name(device.port.link), device.port.state, device.port.gigabitsPerSecond,
+                     device.port.activeMtu);
+}
+
+/// With the address that would be used.
+Device tryDevice(const Platform& platform, const DeviceEntry& entry) {
+  Device device{.name = entry.text(), .detail = {}, .problem = {}};
+  Result<OpenDevice> opened = openDevice(platform, {.device = entry.name});
+  if (!opened) {
+    device.problem = std::move(opened).error();
+    return device;
+  }
+  device.detail = describe(*opened);
+  if (opened->port.link != LinkLayer::kEthernet) return device;
+  const auto table = readGidTable(platform.calls, opened->context.get(), opened->port.number);
+  if (!table) return device;
+  Result<GidChoice> gid = chooseGid(*table, "auto", "", opened->where());
+  if (gid) {
+    device.detail += ", GID " + gid->gid.text();
+  } else {
+    device.problem = std::move(gid).error();
+  }
+  return device;
+}
+
+class VerbsTransport final : public Transport {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "verbs"; }
+
+  Result<std::vector<Device>> probe() override {
+    const Platform platform = thisMachine();
+    Result<DeviceList> list = DeviceList::read(platform);
+    if (!list) return std::move(list).error();
+    std::vector<Device> devices;
+    for (const DeviceEntry& entry : list->entries()) devices.push_back(tryDevice(platform, entry));
+    return devices;
+  }
+
+  [[nodiscard]] Capabilities capabilities(const OptionSet& options) const override {
+    return verbs::capabilities(options);
+  }
+
+  Result<std::unique_ptr<Endpoint>> open(const OpenRequest& request) override {
+    return VerbsEndpoint::open(thisMachine(), request);
+  }
+};
+
+}  // namespace
+}  // namespace gdrbench::verbs
+
+/// What the registry looks for in the module; the caller owns it.
+extern "C" gdrbench::Transport* gdrbenchMakeTransport() {
+  return std::make_unique<gdrbench::verbs::VerbsTransport>().release();
+}
