@@ -177,7 +177,11 @@ void VerbsLane::drainCompletions(std::size_t most) noexcept {
   std::array<ibv_wc, kAtOnce> completions;
   const int count = ibv_poll_cq(cq_, static_cast<int>(std::min(most, kAtOnce)), completions.data());
   if (count < 0) return fail({.at = Failure::At::kPoll, .code = -count});
-  for (int i = 0; i < count && !failed(); ++i) take(completions[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < count; ++i) {
+    const ibv_wc& each = completions[static_cast<std::size_t>(i)];
+    // Behind a failure only what may be its cause counts.
+    if (!failed() || each.status != IBV_WC_SUCCESS) take(each);
+  }
   fillReceives(count == 0);
 }
 
