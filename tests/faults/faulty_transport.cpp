@@ -204,7 +204,7 @@ Registry withFaulty() {
                      .validate = validate,
                      .label = label,
                      .make = make});
-  return Registry(std::move(entries));
+  return Registry(std::move(entries), builtin().staging());
 }
 
 Faults faultsOf(const OptionSet& options, Role role) {
