@@ -159,8 +159,8 @@ std::optional<Api>& replacement() {
 
 Result<const Api*> api() {
   if (replacement()) return &*replacement();
-  static const Result<const Api*> opened = open();
-  return opened;
+  static const Result<const Api*> kOpened = open();
+  return kOpened;
 }
 
 void replaceApi(const Api& fake) {

@@ -201,7 +201,7 @@ Result<Events> Events::make(std::shared_ptr<const Device> device, std::size_t co
 }
 
 Events::~Events() {
-  for (const EventHandle handle : handles_) device_->cuda().eventDestroy(handle);
+  for (EventHandle handle : handles_) device_->cuda().eventDestroy(handle);
 }
 
 }  // namespace gdrbench::cuda

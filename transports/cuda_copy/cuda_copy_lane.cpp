@@ -164,7 +164,7 @@ void CudaCopyLane::announceSent() noexcept {
 bool CudaCopyLane::isDone(Batch& batch) noexcept {
   if (!batch.copies) batch.done = true;
   if (batch.done) return true;
-  const cuda::EventHandle event = events_[firstBatch_ & (batches_.size() - 1)];
+  cuda::EventHandle event = events_[firstBatch_ & (batches_.size() - 1)];
   const cuda::Code code = route_.device->cuda().eventQuery(event);
   if (code == cuda::kNotReady) return false;
   batch.done = code == cuda::kSuccess;

@@ -79,9 +79,9 @@ Result<Library> open() {
 }  // namespace
 
 Result<const Library*> library() {
-  static const Result<Library> opened = open();
-  if (!opened) return opened.error();
-  return &*opened;
+  static const Result<Library> kOpened = open();
+  if (!kOpened) return kOpened.error();
+  return &*kOpened;
 }
 
 Error error(const Api& api, std::string tried, Code code, Comm comm) {

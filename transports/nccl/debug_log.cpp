@@ -34,7 +34,7 @@ std::string environmentText(const char* name) {
 
 std::string logToFile(const std::string& prefix) {
   // Once for the process: both sides may be in it.
-  static const std::string kept = [&]() -> std::string {
+  static const std::string kKept = [&]() -> std::string {
     if (std::getenv("NCCL_DEBUG") != nullptr || std::getenv("NCCL_DEBUG_FILE") != nullptr)
       return {};
     const std::string path = "/dev/shm/" + prefix + "nccl.log";
@@ -43,7 +43,7 @@ std::string logToFile(const std::string& prefix) {
     setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
     return path;
   }();
-  return kept;
+  return kKept;
 }
 
 std::string channelsIn(std::string_view log) {

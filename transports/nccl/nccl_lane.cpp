@@ -225,7 +225,7 @@ bool NcclLane::mark() noexcept {
   if (failure_ != Failure::kNone) return false;
   if (marked_ == parts_.marks->size())
     return failCuda("set more time marks than were asked for", 0);
-  const cuda::EventHandle event = (*parts_.marks)[marked_++];
+  cuda::EventHandle event = (*parts_.marks)[marked_++];
   const auto code = parts_.graph ? cuda_.eventRecordWithFlags(event, outgoing().stream(),
                                                               cuda::kEventRecordExternal)
                                  : cuda_.eventRecord(event, outgoing().stream());
