@@ -16,7 +16,7 @@ constexpr std::uint64_t kBytesOfAnEvent = 64u << 10;
 
 }  // namespace
 
-Result<CopyStream> CopyStream::make(std::shared_ptr<const cuda::Device> device,
+Result<CopyStream> CopyStream::make(const std::shared_ptr<const cuda::Device>& device,
                                     std::uint64_t patience) {
   auto stream = cuda::Stream::make(device);
   if (!stream) return stream.error();

@@ -16,7 +16,7 @@ class CopyStream {
   /// `patience`: as long as no more bytes than this are on their way, settle() waits for them; 0:
   /// it never does. For a caller that can do nothing else meanwhile, waiting saves the event and
   /// the questions after it.
-  static Result<CopyStream> make(std::shared_ptr<const cuda::Device> device,
+  static Result<CopyStream> make(const std::shared_ptr<const cuda::Device>& device,
                                  std::uint64_t patience);
   CopyStream(CopyStream&&) = default;
   /// Nothing is on its way any more: the memory may go.
