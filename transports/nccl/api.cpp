@@ -57,7 +57,7 @@ std::string versionText(int version) {
 
 Result<Library> open() {
   // Never closed: its threads and exit handlers outlive every communicator.
-  void* handle = dlopen(kLibrary.data(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* text = dlerror();
     return Error{.code = ErrorCode::kUnsupported,

@@ -9,7 +9,7 @@
 
 namespace gdrbench::nccl {
 
-inline constexpr std::string_view kLibrary = "libnccl.so.2";
+inline constexpr const char* kLibrary = "libnccl.so.2";
 
 OptionTable options();
 Capabilities capabilities(const OptionSet& options);

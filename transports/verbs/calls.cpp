@@ -59,13 +59,13 @@ class LibraryCalls final : public Calls {
     if (!request.dataDirect) {
       return ibv_reg_dmabuf_mr(pd, request.offset, request.bytes, request.iova, request.fd, flags);
     }
-    static RegisterDataDirect* const registerDataDirect = findRegisterDataDirect();
-    if (registerDataDirect == nullptr) {
+    static RegisterDataDirect* const kRegisterDataDirect = findRegisterDataDirect();
+    if (kRegisterDataDirect == nullptr) {
       errno = ENOSYS;
       return nullptr;
     }
-    return registerDataDirect(pd, request.offset, request.bytes, request.iova, request.fd, flags,
-                              kMlx5DataDirect);
+    return kRegisterDataDirect(pd, request.offset, request.bytes, request.iova, request.fd, flags,
+                               kMlx5DataDirect);
   }
   int deregister(ibv_mr* mr) override { return ibv_dereg_mr(mr); }
 
