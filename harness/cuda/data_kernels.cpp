@@ -16,7 +16,7 @@ constexpr std::uint32_t kNoneBad = ~std::uint32_t{0};
 
 /// A small message needs one block, not one thread for each of its words in a grid of thousands.
 unsigned blocksFor(const SlotsOnDevice& slots) {
-  constexpr std::uint64_t kBytesPerBlock = kThreads * 16 * 4;
+  constexpr std::uint64_t kBytesPerBlock = std::uint64_t{kThreads} * 16 * 4;
   const std::uint64_t wanted = (slots.bytes + kBytesPerBlock - 1) / kBytesPerBlock;
   return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, kMostBlocks));
 }
