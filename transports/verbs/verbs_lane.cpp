@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <system_error>
 #include <thread>
 
@@ -160,12 +161,15 @@ void VerbsLane::fail(const Failure& failure) noexcept {
 }
 
 void VerbsLane::lookForCause() noexcept {
-  constexpr int kEmptyPolls = 100'000;
+  // The port's event may come behind the flush, by way of another thread.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
   std::array<ibv_wc, kAtOnce> completions;
-  for (int empty = 0; empty < kEmptyPolls && isFlush(failure_.code);) {
+  while (isFlush(failure_.code) && std::chrono::steady_clock::now() < until) {
+    if (const int event = watch_->event(); event != AsyncWatch::kNothing) {
+      return fail({.at = Failure::At::kEvent, .code = event});
+    }
     const int count = ibv_poll_cq(cq_, kAtOnce, completions.data());
     if (count < 0) return;
-    empty = count == 0 ? empty + 1 : 0;
     for (int i = 0; i < count; ++i) {
       const ibv_wc& each = completions[static_cast<std::size_t>(i)];
       if (each.status != IBV_WC_SUCCESS) take(each);

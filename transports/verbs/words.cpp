@@ -29,7 +29,8 @@ constexpr Words kStatuses[] = {
      "sender",
      "raise rx_depth or rnr_retry (7: for ever), or lower the window"},
     {IBV_WC_WR_FLUSH_ERR, ErrorCode::kTransport,
-     "the queue pair went to its error state before this was done: something else failed first",
+     "the queue pair went to its error state before this was done, and the device tells no first "
+     "error; mostly no acknowledgement came: packets are lost, or the peer is gone",
      "look for the first error, on the other side too"},
     {IBV_WC_REM_ACCESS_ERR, ErrorCode::kTransport,
      "the peer's device refused the address or key: outside of what it registered, or registered "
