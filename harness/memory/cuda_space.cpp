@@ -27,7 +27,9 @@ class CudaSpace final : public MemorySpace {
     if (!memory) return memory.error();
     described_ = memory->describe();
     auto shared = std::make_shared<cuda::Allocation>(*std::move(memory));
-    return Buffer(reinterpret_cast<std::byte*>(shared->pointer()), shared->bytes(), name_, -1,
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are numbers
+    auto* const address = reinterpret_cast<std::byte*>(shared->pointer());
+    return Buffer(address, shared->bytes(), name_, -1,
                   [shared](std::byte*, std::uint64_t) mutable { shared.reset(); });
   }
 
