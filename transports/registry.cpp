@@ -83,6 +83,84 @@ Result<std::unique_ptr<Transport>> makeFromModule(const TransportEntry& entry) {
   return std::unique_ptr<Transport>(make());
 }
 
+/// Linked in; what of them needs a vendor's library opens it by name.
+std::vector<TransportEntry> linkedTransports() {
+  return {
+      {.name = "null",
+       .summary = "moves nothing: what the harness itself costs",
+       .options = null::options(),
+       .capabilities = null::capabilities,
+       .make = null::make,
+       .overheadReference = true},
+      {.name = "loopback",
+       .summary = "shared memory between two processes of one host, by CPU copies",
+       .options = loopback::options(),
+       .capabilities = loopback::capabilities,
+       .validate = loopback::validate,
+       .make = loopback::make},
+      {.name = "tcp",
+       .summary = "plain TCP sockets of the kernel",
+       .options = tcp::options(),
+       .capabilities = tcp::capabilities,
+       .validate = tcp::validate,
+       .make = tcp::make},
+      {.name = "cuda_copy",
+       .summary = "copies by the CUDA driver: GPU to GPU of one host, host to and from a GPU",
+       .options = cuda_copy::options(),
+       .capabilities = cuda_copy::capabilities,
+       .label = cuda_copy::label,
+       .make = cuda_copy::make,
+       .environment = kCudaEnvironment},
+      {.name = "nccl",
+       .summary = "NCCL send and receive between two GPUs",
+       .options = nccl::options(),
+       .capabilities = nccl::capabilities,
+       .validate = nccl::validate,
+       .label = nccl::label,
+       .make = nccl::make,
+       .vendorLibrary = nccl::kLibrary,
+       .environment = kNcclEnvironment,
+       .libraryStaged = nccl::libraryStaged},
+  };
+}
+
+#ifdef GDRBENCH_KNOWS_LIBFABRIC
+TransportEntry libfabricEntry() {
+  TransportEntry entry = {.name = "libfabric",
+                          .summary = "libfabric: messages and RMA over its providers",
+                          .options = libfabric::options(),
+                          .capabilities = libfabric::capabilities,
+                          .validate = libfabric::validate,
+                          .label = libfabric::label,
+                          .environment = kLibfabricEnvironment,
+                          .libraryStaged = libfabric::libraryStaged};
+#ifdef GDRBENCH_HAS_LIBFABRIC
+  entry.module = "gdrbench-libfabric.so";
+#else
+  entry.notBuilt = "GDRBENCH_LIBFABRIC";
+#endif
+  return entry;
+}
+#endif
+
+#ifdef GDRBENCH_KNOWS_VERBS
+TransportEntry verbsEntry() {
+  TransportEntry entry = {.name = "verbs",
+                          .summary = "raw verbs: reliable connections over InfiniBand or RoCE",
+                          .options = verbs::options(),
+                          .capabilities = verbs::capabilities,
+                          .validate = verbs::validate,
+                          .label = verbs::label,
+                          .environment = kVerbsEnvironment};
+#ifdef GDRBENCH_HAS_VERBS
+  entry.module = "gdrbench-verbs.so";
+#else
+  entry.notBuilt = "GDRBENCH_VERBS";
+#endif
+  return entry;
+}
+#endif
+
 }  // namespace
 
 const TransportEntry* Registry::find(std::string_view name) const {
@@ -120,73 +198,12 @@ Result<std::unique_ptr<Transport>> Registry::make(std::string_view name,
 }
 
 Registry builtinTransports() {
-  std::vector<TransportEntry> entries = {
-      {.name = "null",
-       .summary = "moves nothing: what the harness itself costs",
-       .options = null::options(),
-       .capabilities = null::capabilities,
-       .make = null::make,
-       .overheadReference = true},
-      {.name = "loopback",
-       .summary = "shared memory between two processes of one host, by CPU copies",
-       .options = loopback::options(),
-       .capabilities = loopback::capabilities,
-       .validate = loopback::validate,
-       .make = loopback::make},
-      {.name = "tcp",
-       .summary = "plain TCP sockets of the kernel",
-       .options = tcp::options(),
-       .capabilities = tcp::capabilities,
-       .validate = tcp::validate,
-       .make = tcp::make},
-      {.name = "cuda_copy",
-       .summary = "copies by the CUDA driver: GPU to GPU of one host, host to and from a GPU",
-       .options = cuda_copy::options(),
-       .capabilities = cuda_copy::capabilities,
-       .label = cuda_copy::label,
-       .make = cuda_copy::make,
-       .environment = kCudaEnvironment},
-  };
-  entries.push_back({.name = "nccl",
-                     .summary = "NCCL send and receive between two GPUs",
-                     .options = nccl::options(),
-                     .capabilities = nccl::capabilities,
-                     .validate = nccl::validate,
-                     .label = nccl::label,
-                     .make = nccl::make,
-                     .vendorLibrary = nccl::kLibrary,
-                     .environment = kNcclEnvironment,
-                     .libraryStaged = nccl::libraryStaged});
+  std::vector<TransportEntry> entries = linkedTransports();
 #ifdef GDRBENCH_KNOWS_LIBFABRIC
-  TransportEntry libfabric = {.name = "libfabric",
-                              .summary = "libfabric: messages and RMA over its providers",
-                              .options = libfabric::options(),
-                              .capabilities = libfabric::capabilities,
-                              .validate = libfabric::validate,
-                              .label = libfabric::label,
-                              .environment = kLibfabricEnvironment,
-                              .libraryStaged = libfabric::libraryStaged};
-#ifdef GDRBENCH_HAS_LIBFABRIC
-  libfabric.module = "gdrbench-libfabric.so";
-#else
-  libfabric.notBuilt = "GDRBENCH_LIBFABRIC";
-#endif
-  entries.push_back(libfabric);
+  entries.push_back(libfabricEntry());
 #endif
 #ifdef GDRBENCH_KNOWS_VERBS
-  TransportEntry verbs = {.name = "verbs",
-                          .summary = "raw verbs: reliable connections over InfiniBand or RoCE",
-                          .options = verbs::options(),
-                          .capabilities = verbs::capabilities,
-                          .validate = verbs::validate,
-                          .label = verbs::label,
-                          .environment = kVerbsEnvironment};
-#ifdef GDRBENCH_HAS_VERBS
-  verbs.module = "gdrbench-verbs.so";
-#else
-  verbs.notBuilt = "GDRBENCH_VERBS";
-#endif
-  entries.push_back(verbs);
+  entries.push_back(verbsEntry());
 #endif
   return Registry(std::move(entries), {.options = staged::options(),
                                        .capabilities = staged::capabilities,

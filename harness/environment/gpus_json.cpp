@@ -13,7 +13,6 @@ namespace {
 namespace json = boost::json;
 
 // --- the fields, once for both directions
-// ---------------------------------------------------------
 
 template <class V>
 void fields(V& v, Gpu& x) {
@@ -67,7 +66,6 @@ void fields(V& v, GpuInventory& x) {
 }
 
 // --- out
-// ------------------------------------------------------------------------------------------
 
 json::value written(const std::string& x) {
   return json::string(asUtf8(x));
@@ -125,7 +123,6 @@ json::value written(const std::vector<T>& x) {
 }
 
 // --- in: throws what Boost.JSON throws; caught below
-// ------------------------------------------------
 
 template <class T>
 T read(const json::value& value);

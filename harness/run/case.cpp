@@ -97,6 +97,9 @@ BlockPlan planBlocks(const Case& testCase) {
   if (testCase.drive == Drive::kStream) messages = std::min(messages, kMostOnStream - plan.leadIn);
   plan.messages =
       static_cast<std::uint32_t>(std::min({messages, most, std::uint64_t{kMaxBlockMessages / 2}}));
+  // The device's own order takes the place of a window: a whole block is under way.
+  if (testCase.drive == Drive::kStream && !stamps)
+    plan.window = std::max(plan.messages, plan.batch);
   return plan;
 }
 

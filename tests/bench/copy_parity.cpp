@@ -15,6 +15,7 @@
 #include "harness/core/units.h"
 #include "harness/cuda/allocation.h"
 #include "harness/patterns/stream.h"
+#include "tests/bench/two_threads.h"
 #include "transports/cuda_copy/cuda_copy_transport.h"
 
 using namespace gdrbench;
@@ -26,28 +27,6 @@ constexpr int kRounds = 15;
 constexpr std::uint32_t kWindow = 8;
 constexpr std::uint64_t kJudgedFrom = 16u << 20;
 constexpr double kBar = 0.99;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-/// Both threads arrive before either goes on.
-class Meeting {
- public:
-  void meet() {
-    const int turn = turn_.load();
-    if (++here_ == 2) {
-      here_ = 0;
-      ++turn_;
-      return;
-    }
-    while (turn_.load() == turn) std::this_thread::yield();
-  }
-
- private:
-  std::atomic<int> here_{0}, turn_{0};
-};
 
 /// What the two threads share.
 struct Pair {

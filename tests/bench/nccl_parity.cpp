@@ -15,6 +15,7 @@
 #include "harness/core/clock.h"
 #include "harness/cuda/allocation.h"
 #include "harness/patterns/ping_pong.h"
+#include "tests/bench/two_threads.h"
 #include "transports/nccl/nccl_lane.h"
 
 using namespace gdrbench;
@@ -25,28 +26,6 @@ namespace {
 constexpr int kSkipped = 77;
 constexpr std::uint32_t kMessages = 1000;
 constexpr std::uint32_t kRounds = 15;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-/// Both threads arrive before either goes on.
-class Meeting {
- public:
-  void meet() {
-    const int turn = turn_.load();
-    if (++here_ == 2) {
-      here_ = 0;
-      ++turn_;
-      return;
-    }
-    while (turn_.load() == turn) std::this_thread::yield();
-  }
-
- private:
-  std::atomic<int> here_{0}, turn_{0};
-};
 
 struct Ids {
   UniqueId lane[2], bare[2];

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transports/libfabric/objects.h"
+#include "transports/ticket_ring.h"
 #include "transports/transport.h"
 
 namespace gdrbench::libfabric {
@@ -77,41 +78,6 @@ class LibfabricLane final : public Lane {
     std::uint64_t bytes;
   };
 
-  /// A ring of tickets with room for a fixed number.
-  class Tickets {
-   public:
-    explicit Tickets(std::size_t capacity) : slots_(capacity) {}
-    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    [[nodiscard]] bool full() const noexcept { return count_ == slots_.size(); }
-    [[nodiscard]] std::size_t room() const noexcept { return slots_.size() - count_; }
-    void push(Ticket ticket) noexcept {
-      slots_[wrap(first_ + count_)] = ticket;
-      ++count_;
-    }
-    Ticket pop() noexcept {
-      const Ticket ticket = slots_[first_];
-      first_ = wrap(first_ + 1);
-      --count_;
-      return ticket;
-    }
-    /// True when it was there. Those who leave in the order in which they came cost one compare.
-    bool remove(Ticket ticket) noexcept {
-      std::size_t at = 0;
-      while (at < count_ && slots_[wrap(first_ + at)] != ticket) ++at;
-      if (at == count_) return false;
-      for (; at != 0; --at) slots_[wrap(first_ + at)] = slots_[wrap(first_ + at - 1)];
-      pop();
-      return true;
-    }
-
-   private:
-    [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
-      return i >= slots_.size() ? i - slots_.size() : i;
-    }
-    std::vector<Ticket> slots_;
-    std::size_t first_ = 0, count_ = 0;
-  };
-
   bool startSend(const Send& send) noexcept;
   bool startExpect(const Expect& expect) noexcept;
   bool awaitWrite(Ticket ticket) noexcept;
@@ -164,10 +130,10 @@ class LibfabricLane final : public Lane {
   /// error that is no back-pressure (shm 1.17: FI_ENOMEM).
   std::size_t transmits_ = 0, receives_ = 0;
   std::size_t transmitDepth_, receiveDepth_;
-  Tickets sent_;      ///< injected: done, not reported yet
-  Tickets expected_;  ///< writes of the peer that have not arrived
-  Tickets early_;     ///< arrived before their expect
-  Tickets arrived_;   ///< of those, expected since, not reported yet
+  TicketRing sent_;      ///< injected: done, not reported yet
+  TicketRing expected_;  ///< writes of the peer that have not arrived
+  TicketRing early_;     ///< arrived before their expect
+  TicketRing arrived_;   ///< of those, expected since, not reported yet
 
   bool failed_ = false;
   const char* failedAt_ = "";

@@ -7,45 +7,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <vector>
 
-#include "transports/transport.h"
+#include "transports/ticket_ring.h"
 
 namespace gdrbench::verbs {
-
-/// A queue of tickets with room for a fixed number.
-class TicketRing {
- public:
-  explicit TicketRing(std::size_t capacity) : slots_(capacity) {}
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] std::size_t room() const noexcept { return slots_.size() - count_; }
-  void push(Ticket ticket) noexcept {
-    slots_[wrap(first_ + count_)] = ticket;
-    ++count_;
-  }
-  Ticket pop() noexcept {
-    const Ticket ticket = slots_[first_];
-    first_ = wrap(first_ + 1);
-    --count_;
-    return ticket;
-  }
-  /// True when it was there.
-  bool remove(Ticket ticket) noexcept {
-    std::size_t at = 0;
-    while (at < count_ && slots_[wrap(first_ + at)] != ticket) ++at;
-    if (at == count_) return false;
-    for (; at != 0; --at) slots_[wrap(first_ + at)] = slots_[wrap(first_ + at - 1)];
-    pop();
-    return true;
-  }
-
- private:
-  [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
-    return i >= slots_.size() ? i - slots_.size() : i;
-  }
-  std::vector<Ticket> slots_;
-  std::size_t first_ = 0, count_ = 0;
-};
 
 class Arrivals {
  public:

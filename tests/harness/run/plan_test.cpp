@@ -97,6 +97,18 @@ TEST_CASE("paths that cannot be are skipped with the reason") {
   CHECK(skipOf("nccl/cuda:0-cuda:1/library-staged/ping-pong/8B") == "none");
 }
 
+TEST_CASE("stream drive: the effective window is the whole block, and a block is bounded") {
+  const Plan plan = goodPlan(
+      "transports: [nccl: {drive: stream}, nccl]\nmemory: {src: cuda:0, dst: cuda:1}\n"
+      "patterns: [stream: {sizes: 8, window: 64, batch: 8}]\n");
+  REQUIRE(plan.cases.size() == 2);
+  const BlockPlan onStream = planBlocks(plan.cases[0]);
+  CHECK(plan.cases[0].drive == Drive::kStream);
+  CHECK(onStream.messages == 512);
+  CHECK(onStream.window == onStream.messages);
+  CHECK(planBlocks(plan.cases[1]).window == 64);
+}
+
 TEST_CASE("rounds alternate their order") {
   CHECK(orderOfRound(3, 0) == std::vector<std::size_t>{0, 1, 2});
   CHECK(orderOfRound(3, 1) == std::vector<std::size_t>{2, 1, 0});
