@@ -3,29 +3,11 @@
 // the spot here.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "tests/fakes/counted_new.h"
 #include "tests/fakes/fake_cuda.h"
 #include "tests/transports/staged/staged_subject.h"
-
-namespace {
-thread_local std::size_t gAllocations = 0;
-}
-
-// Not inline: the compiler would see malloc's memory go to delete, and warn.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++gAllocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace gdrbench::staged {
 namespace {
@@ -91,10 +73,10 @@ TEST_CASE("submit and poll do not allocate") {
       REQUIRE(rig);
       const ImmediateCopies immediate;
       talk(*rig, 65536, 4);
-      const std::size_t before = gAllocations;
+      const std::size_t before = allocations();
       talk(*rig, 8, 100);
       talk(*rig, 65536, 20);
-      CHECK(gAllocations == before);
+      CHECK(allocations() == before);
     }
   }
 }

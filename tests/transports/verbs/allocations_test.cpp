@@ -1,49 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hot path takes no memory: every allocation of this program is counted.
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "tests/fakes/counted_new.h"
 #include "tests/transports/verbs/support.h"
-
-namespace {
-
-std::atomic<std::uint64_t> gAllocations{0};
-
-void* counted(std::size_t bytes) {
-  gAllocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return counted(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return counted(bytes);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace gdrbench::verbs {
 
 TEST_CASE("the counter counts") {
-  const std::uint64_t before = gAllocations;
+  const std::size_t before = allocations();
   delete new int(1);
-  CHECK(gAllocations == before + 1);
+  CHECK(allocations() == before + 1);
 }
 
 TEST_CASE("lane: submit and poll allocate nothing, batches, back-pressure and failures included") {
@@ -58,7 +23,7 @@ TEST_CASE("lane: submit and poll allocate nothing, batches, back-pressure and fa
     std::array<Event, 16> events;
     std::size_t seen = 0;
 
-    const std::uint64_t before = gAllocations;
+    const std::size_t before = allocations();
     for (int round = 0; round < 100; ++round) {
       std::span<const Message> left(data);
       if (!pulls) (void)there.submit({}, data);
@@ -73,7 +38,7 @@ TEST_CASE("lane: submit and poll allocate nothing, batches, back-pressure and fa
     const Message last{1, 0, 64};
     (void)here.submit({&last, 1}, {});
     for (int i = 0; i < 10; ++i) (void)here.poll(events);
-    const std::uint64_t after = gAllocations;
+    const std::size_t after = allocations();
 
     CHECK(after == before);
     CHECK(seen == (pulls ? 6400 : 12800));
