@@ -30,6 +30,7 @@
 
 #include "harness/core/option.h"
 #include "harness/core/result.h"
+#include "harness/evidence/observation.h"
 #include "harness/memory/buffer.h"
 #include "transports/capabilities.h"
 #include "transports/claim.h"
@@ -148,6 +149,11 @@ class Endpoint {
 
   /// What was chosen in effect; complete after connect.
   [[nodiscard]] virtual std::vector<Claim> claims() const = 0;
+
+  /// What the library, its options, keys and registrations show of the path that the messages took,
+  /// once all of them went through. Ways are this side's: kOut is what it sent. Empty: nothing,
+  /// which proves nothing.
+  [[nodiscard]] virtual std::vector<evidence::Observation> observations() const { return {}; }
 };
 
 struct OpenRequest {
