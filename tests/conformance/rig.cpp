@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "harness/bootstrap/channel.h"
+#include "tests/transports/given_options.h"
 
 namespace gdrbench::conformance {
 namespace {
@@ -59,20 +60,6 @@ bool usable(const Subject& subject, const Result<T>& result) {
   return false;
 }
 
-OptionSet optionsOf(const Subject& subject, const TransportEntry& entry) {
-  OptionSet set = OptionSet::defaults(entry.options);
-  for (const auto& [name, text] : subject.options) {
-    for (const Option& option : entry.options) {
-      if (option.name != name) continue;
-      Result<OptionValue> value = parseOption(option, text);
-      REQUIRE_MESSAGE(value.ok(), name);
-      set.set(name, {*value});
-    }
-    REQUIRE_MESSAGE(set.given(name), "no such option: " << name);
-  }
-  return set;
-}
-
 OpenRequest requestOf(const Subject& subject, const OptionSet& options, const Shape& shape,
                       Role role, const std::string& namePrefix) {
   const Role peer = role == Role::kInitiator ? Role::kResponder : Role::kInitiator;
@@ -110,7 +97,7 @@ std::unique_ptr<Side> Side::open(const Subject& subject, const Shape& shape, Rol
     return nullptr;
   }
   REQUIRE(entry != nullptr);
-  const OptionSet options = optionsOf(subject, *entry);
+  const OptionSet options = optionsWith(entry->options, subject.options);
   if (entry->validate != nullptr) {
     Status valid = entry->validate(options);
     REQUIRE_MESSAGE(valid.ok(), valid.error().what());

@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/transports/given_options.h"
 #include "transports/libfabric/options.h"
 #include "transports/registry.h"
 
 namespace gdrbench::libfabric {
 namespace {
-
-using Given = std::vector<std::pair<std::string, std::string>>;
 
 const Option& optionNamed(std::string_view name) {
   for (const Option& option : options()) {
@@ -26,14 +25,8 @@ const Option& optionNamed(std::string_view name) {
   std::abort();
 }
 
-OptionSet with(const Given& given) {
-  OptionSet set = OptionSet::defaults(options());
-  for (const auto& [name, text] : given) {
-    Result<OptionValue> value = parseOption(optionNamed(name), text);
-    REQUIRE_MESSAGE(value.ok(), name << ": " << text);
-    set.set(name, {*value});
-  }
-  return set;
+OptionSet with(const GivenOptions& given) {
+  return optionsWith(options(), given);
 }
 
 /// The transport of the module of this build; null, with the reason printed, if there is none.
@@ -52,7 +45,7 @@ std::unique_ptr<Transport> fromModule() {
   return *std::move(made);
 }
 
-Result<std::unique_ptr<Endpoint>> open(Transport& transport, const Given& given,
+Result<std::unique_ptr<Endpoint>> open(Transport& transport, const GivenOptions& given,
                                        std::uint64_t messageBytes = 4096) {
   return transport.open(
       {.role = Role::kInitiator,
@@ -75,7 +68,7 @@ std::string claimed(const Endpoint& endpoint, std::string_view key) {
 }
 
 /// Null, with the reason printed, where this libfabric lacks the provider.
-std::unique_ptr<Endpoint> opened(Transport& transport, const Given& given) {
+std::unique_ptr<Endpoint> opened(Transport& transport, const GivenOptions& given) {
   Result<std::unique_ptr<Endpoint>> endpoint = open(transport, given);
   if (endpoint) return *std::move(endpoint);
   if (endpoint.error().code != ErrorCode::kNotFound) FAIL(endpoint.error().what());
@@ -100,14 +93,15 @@ TEST_CASE("libfabric options: each has help, only the provider must be given") {
 }
 
 TEST_CASE("libfabric options: values that are none are refused") {
-  for (const auto& [name, text] : Given{{"op", "put"},
-                                        {"progress", "eager"},
-                                        {"delivery", "maybe"},
-                                        {"inject", "64"},
-                                        {"tx_depth", "-1"},
-                                        {"rx_depth", "65537"},
-                                        {"rx_depth", "12x"}}) {
-    CHECK_FALSE_MESSAGE(parseOption(optionNamed(name), text).ok(), name << ": " << text);
+  for (const auto& bad : GivenOptions{{"op", "put"},
+                                      {"progress", "eager"},
+                                      {"delivery", "maybe"},
+                                      {"inject", "64"},
+                                      {"tx_depth", "-1"},
+                                      {"rx_depth", "65537"},
+                                      {"rx_depth", "12x"}}) {
+    CAPTURE(bad.first);
+    CHECK_FALSE(parseOption(optionNamed(bad.first), bad.second).ok());
   }
 }
 

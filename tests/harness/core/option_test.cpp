@@ -145,8 +145,9 @@ TEST_CASE("a literal reads back as the same value") {
       {"chunk", "1001"},     {"chunk", "1.5MiB"}, {"wait", "1500ms"}, {"wait", "90us"},
       {"precision", "0.7%"}, {"precision", "7%"}, {"note", "a b"},    {"mode", "off"},
   };
-  for (const auto& [name, text] : texts) {
-    CAPTURE(text);
+  for (const auto& given : texts) {
+    const auto& [name, text] = given;
+    CAPTURE(given.second);
     const Option& type = name == std::string_view("wait") ? kTable[4] : option(name);
     Option free = type;
     free.min = 0;
@@ -175,9 +176,9 @@ TEST_CASE("defaults are set and not given, and what has none stays unset") {
   CHECK_FALSE(set.has("device"));
   CHECK_FALSE(set.has("limit"));
   CHECK_FALSE(set.has("no such option"));
-  for (const auto& [name, entry] : set.entries()) {
-    CAPTURE(name);
-    CHECK_FALSE(entry.given);
+  for (const auto& entry : set.entries()) {
+    CAPTURE(entry.first);
+    CHECK_FALSE(entry.second.given);
   }
 }
 

@@ -267,10 +267,10 @@ TEST_CASE("the whole description of this machine: keys do not repeat, values are
   ::unsetenv("CUDA_VISIBLE_DEVICES");
   ::unsetenv("CUDA_SECRET");
   std::set<std::string> keys;
-  for (const auto& [key, value] : facts) {
-    CAPTURE(key);
-    CHECK(keys.insert(key).second);
-    CHECK(value.find('\n') == std::string::npos);
+  for (const auto& fact : facts) {
+    CAPTURE(fact.first);
+    CHECK(keys.insert(fact.first).second);
+    CHECK(fact.second.find('\n') == std::string::npos);
   }
   CHECK(at(facts, "host") == hostName());
   CHECK(at(facts, "env GDRTEST_THING") == "7");

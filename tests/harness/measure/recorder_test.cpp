@@ -45,20 +45,19 @@ TEST_CASE("no percentile below its floor") {
     std::size_t n;
     bool p90, p99, p999;
   };
-  for (const auto& [n, p90, p99, p999] :
-       std::initializer_list<Expected>{{9, false, false, false},
-                                       {10, true, false, false},
-                                       {367, true, false, false},
-                                       {368, true, true, false},
-                                       {3687, true, true, false},
-                                       {3688, true, true, true}}) {
+  for (const auto& expected : std::initializer_list<Expected>{{9, false, false, false},
+                                                              {10, true, false, false},
+                                                              {367, true, false, false},
+                                                              {368, true, true, false},
+                                                              {3687, true, true, false},
+                                                              {3688, true, true, true}}) {
     Recorder recorder;
-    recorder.add(repeated(n, 5));
+    recorder.add(repeated(expected.n, 5));
     const auto summary = *recorder.summary(kClock);
-    CAPTURE(n);
-    CHECK(summary.p90.has_value() == p90);
-    CHECK(summary.p99.has_value() == p99);
-    CHECK(summary.p999.has_value() == p999);
+    CAPTURE(expected.n);
+    CHECK(summary.p90.has_value() == expected.p90);
+    CHECK(summary.p99.has_value() == expected.p99);
+    CHECK(summary.p999.has_value() == expected.p999);
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 const Limits kAdapter{.workRequests = 16384, .completions = 4194303};
 const Limits kSoftRoce{.workRequests = 16384, .completions = 32767};
 
-Depths planned(const Given& given, std::uint32_t window, const Limits& limits) {
+Depths planned(const GivenOptions& given, std::uint32_t window, const Limits& limits) {
   const auto depths = planDepths(with(given), window, limits, "mlx5_0");
   REQUIRE_MESSAGE(depths.ok(), depths.error().what());
   return *depths;
@@ -38,9 +38,9 @@ TEST_CASE("depths: what was asked for, where the device has it") {
 }
 
 TEST_CASE("depths: one completion queue holds everything, within what the device has") {
-  for (const auto& [qps, window] : {std::pair{"1", 16384u}, {"4", 4096u}, {"64", 8192u}}) {
-    CAPTURE(qps);
-    const Depths depths = planned({{"qps", qps}}, window, kSoftRoce);
+  for (const auto& asked : {std::pair{"1", 16384u}, {"4", 4096u}, {"64", 8192u}}) {
+    CAPTURE(asked.first);
+    const Depths depths = planned({{"qps", asked.first}}, asked.second, kSoftRoce);
     CHECK(depths.completions <= kSoftRoce.completions);
     CHECK(depths.send > 0);
     CHECK(depths.receive > 0);

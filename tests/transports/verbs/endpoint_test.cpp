@@ -5,7 +5,7 @@
 namespace gdrbench::verbs {
 namespace {
 
-Error refusedBy(FakeVerbs& fake, const Given& given = {}) {
+Error refusedBy(FakeVerbs& fake, const GivenOptions& given = {}) {
   auto endpoint = VerbsEndpoint::open(platformOf(fake), requestOf(given));
   REQUIRE_FALSE(endpoint.ok());
   CHECK_FALSE(endpoint.error().tried.empty());

@@ -10,7 +10,7 @@ namespace {
 using Kind = Event::Kind;
 
 struct Bench {
-  explicit Bench(const Given& given = {}) : both((fake.add("mlx5_0"), fake), given) {
+  explicit Bench(const GivenOptions& given = {}) : both((fake.add("mlx5_0"), fake), given) {
     // What connecting took is not what is counted.
     fake.sends = fake.doorbells = fake.receiveDoorbells = fake.inlined = fake.signalled = 0;
   }
@@ -35,7 +35,7 @@ TEST_CASE("lane: bytes and tickets arrive, for every operation and several queue
     for (const char* qps : {"1", "3"}) {
       CAPTURE(op);
       CAPTURE(qps);
-      Bench bench(Given{{"op", op}, {"qps", qps}});
+      Bench bench(GivenOptions{{"op", op}, {"qps", qps}});
       std::memset(bench.both.initiator.source.data(), 0x5a, 4096 * 8);
       const auto data = messages(8, 1000);
       CHECK(bench.there().submit({}, data).expects == 8);
@@ -53,7 +53,7 @@ TEST_CASE("lane: bytes and tickets arrive, for every operation and several queue
 }
 
 TEST_CASE("lane: a read fetches and is told as an arrival, sync messages are pushed") {
-  Bench bench(Given{{"op", "read"}, {"qps", "2"}});
+  Bench bench(GivenOptions{{"op", "read"}, {"qps", "2"}});
   std::memset(bench.both.responder.source.data(), 0x77, 4096);
   const Message fetch{9, 0, 4096}, sync{10, kLayout.syncSlot(), 8};
   CHECK(bench.here().submit({}, {&fetch, 1}).expects == 1);
@@ -84,7 +84,7 @@ TEST_CASE("lane: an arrival is not told before it is expected") {
 
 TEST_CASE("lane: one doorbell for a batch, or one for each") {
   for (const auto& [doorbell, count] : {std::pair{"batch", 1u}, {"each", 8u}}) {
-    Bench bench(Given{{"doorbell", doorbell}});
+    Bench bench(GivenOptions{{"doorbell", doorbell}});
     CHECK(bench.here().submit(messages(8, 512), {}).sends == 8);
     CHECK(bench.fake.doorbells == count);
     CHECK(bench.fake.sends == 8);
@@ -98,7 +98,7 @@ TEST_CASE("lane: every n-th message is signalled, and the last of each batch") {
   } kCases[] = {{"1", 8, 8}, {"4", 8, 2}, {"4", 7, 2}, {"3", 8, 3}, {"16", 5, 1}, {"4096", 1, 1}};
   for (const auto& each : kCases) {
     CAPTURE(each.every);
-    Bench bench(Given{{"signal_every", each.every}});
+    Bench bench(GivenOptions{{"signal_every", each.every}});
     const auto data = messages(static_cast<std::uint32_t>(each.batch), 512);
     CHECK(bench.here().submit(data, {}).sends == each.batch);
     CHECK(bench.fake.signalled == each.signalled);
@@ -109,7 +109,7 @@ TEST_CASE("lane: every n-th message is signalled, and the last of each batch") {
 }
 
 TEST_CASE("lane: inline up to the threshold and not beyond, whatever the size of the batch") {
-  Bench bench(Given{{"inline", "64B"}});
+  Bench bench(GivenOptions{{"inline", "64B"}});
   for (const std::uint64_t bytes : {1u, 8u, 63u, 64u, 65u, 4096u}) {
     const Message message{1, 0, bytes};
     const std::uint64_t before = bench.fake.inlined;
@@ -121,7 +121,7 @@ TEST_CASE("lane: inline up to the threshold and not beyond, whatever the size of
 
 TEST_CASE("lane: a full send queue pushes back and loses nothing") {
   for (const char* every : {"1", "5"}) {
-    Bench bench(Given{{"tx_depth", "8"}, {"signal_every", every}});
+    Bench bench(GivenOptions{{"tx_depth", "8"}, {"signal_every", every}});
     const auto data = messages(100, 200);
     std::span<const Message> left(data);
     std::size_t arrived = 0;
@@ -165,7 +165,7 @@ TEST_CASE("lane: receives are posted again, many at once and not while there is 
 
 TEST_CASE("lane: fewer receives than sends wait for the receiver, or fail in so many words") {
   {
-    Bench bench(Given{{"rx_depth", "1"}});
+    Bench bench(GivenOptions{{"rx_depth", "1"}});
     const auto data = messages(8, 64);
     CHECK(bench.there().submit({}, data).expects == 8);
     CHECK(bench.here().submit(data, {}).sends == 8);
@@ -179,7 +179,7 @@ TEST_CASE("lane: fewer receives than sends wait for the receiver, or fail in so 
     CHECK(arrived == 8);
   }
   for (const char* op : {"write", "send"}) {
-    Bench bench(Given{{"op", op}, {"rx_depth", "1"}, {"rnr_retry", "1"}});
+    Bench bench(GivenOptions{{"op", op}, {"rx_depth", "1"}, {"rnr_retry", "1"}});
     const auto data = messages(8, 64);
     (void)bench.there().submit({}, data);
     CHECK(bench.here().submit(data, {}).sends == 8);
@@ -191,7 +191,7 @@ TEST_CASE("lane: fewer receives than sends wait for the receiver, or fail in so 
 }
 
 TEST_CASE("lane: a completion with error in the middle of a batch") {
-  Bench bench(Given{{"signal_every", "1"}});
+  Bench bench(GivenOptions{{"signal_every", "1"}});
   bench.fake.badSends[bench.fake.nextSend() + 3] = IBV_WC_REM_ACCESS_ERR;
   CHECK(bench.here().submit(messages(8, 512), {}).sends == 8);
   const auto events = pollAll(bench.here());
@@ -211,7 +211,7 @@ TEST_CASE("lane: a completion with error in the middle of a batch") {
 
 TEST_CASE("lane: the cause is told also when the flushes of everything else come first") {
   for (const char* receives : {"512", "4"}) {  // many reads of the completion queue, and one
-    Bench bench(Given{{"rx_depth", receives}});
+    Bench bench(GivenOptions{{"rx_depth", receives}});
     bench.fake.flushesFirst = true;
     bench.fake.badSends[bench.fake.nextSend() + 1] = IBV_WC_REM_ACCESS_ERR;
     CHECK(bench.here().submit(messages(4, 512), {}).sends == 4);
@@ -259,14 +259,14 @@ TEST_CASE("lane: calls that fail are named") {
     CHECK(has(error.tried, "post a send on port 1 of mlx5_0"));
     CHECK(error.nativeCode == EINVAL);
   }
-  Bench bench(Given{{"op", "send"}});
+  Bench bench(GivenOptions{{"op", "send"}});
   bench.fake.postReceiveError = ENOMEM;
   (void)bench.here().submit({}, {&message, 1});
   CHECK(has(failureOf(bench.here()).tried, "post a receive"));
 }
 
 TEST_CASE("lane: a send of another length than expected is bad data") {
-  Bench bench(Given{{"op", "send"}});
+  Bench bench(GivenOptions{{"op", "send"}});
   const Message message{1, 0, 512};
   CHECK(bench.there().submit({}, {&message, 1}).expects == 1);
   bench.fake.wrongLengthBy = 3;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/transports/given_options.h"
 #include "tests/transports/verbs/fake_verbs.h"
 #include "transports/verbs/options.h"
 #include "transports/verbs/platform.h"
@@ -20,20 +21,8 @@
 
 namespace gdrbench::verbs {
 
-using Given = std::vector<std::pair<std::string, std::string>>;
-
-inline OptionSet with(const Given& given) {
-  OptionSet set = OptionSet::defaults(options());
-  for (const auto& [name, text] : given) {
-    for (const Option& option : options()) {
-      if (option.name != name) continue;
-      Result<OptionValue> value = parseOption(option, text);
-      REQUIRE_MESSAGE(value.ok(), name << ": " << text);
-      set.set(name, {*value});
-    }
-    REQUIRE_MESSAGE(set.given(name), "no such option: " << name);
-  }
-  return set;
+inline OptionSet with(const GivenOptions& given) {
+  return optionsWith(options(), given);
 }
 
 inline bool has(const std::string& text, std::string_view part) {
@@ -48,7 +37,7 @@ inline Platform platformOf(FakeVerbs& fake) {
 
 constexpr SlotLayout kLayout{.stride = 4096, .count = 8};
 
-inline OpenRequest requestOf(const Given& given, Role role = Role::kInitiator) {
+inline OpenRequest requestOf(const GivenOptions& given, Role role = Role::kInitiator) {
   return {.role = role,
           .options = with(given),
           .lane = {.layout = kLayout, .messageBytes = 4096, .window = 8},
@@ -65,7 +54,7 @@ inline Buffer hostBuffer(std::uint64_t bytes, std::byte fill = std::byte{0}) {
 
 /// One side, from open to connect.
 struct Side {
-  Side(FakeVerbs& fake, const Given& given, Role as)
+  Side(FakeVerbs& fake, const GivenOptions& given, Role as)
       : role(as),
         source(hostBuffer(kLayout.totalBytes(), std::byte{1})),
         target(hostBuffer(kLayout.totalBytes(), std::byte{2})) {
@@ -100,7 +89,7 @@ struct Side {
 };
 
 struct Connected {
-  explicit Connected(FakeVerbs& fake, const Given& given = {})
+  explicit Connected(FakeVerbs& fake, const GivenOptions& given = {})
       : initiator(fake, given, Role::kInitiator), responder(fake, given, Role::kResponder) {
     Status there = Done{};
     std::thread other([&] { there = responder.connect(initiator.address); });
