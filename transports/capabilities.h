@@ -35,6 +35,8 @@ struct Capabilities {
   bool needsVmm = false;
   /// Both sides must be threads of one process.
   bool oneProcess = false;
+  /// The library moves nothing while the other side's process stands still, whatever the path.
+  bool peerMustRun = false;
   /// The operation that moves a message, in the field's words: "send", "write with CQ data",
   /// "read".
   std::string operation;

@@ -41,6 +41,11 @@ struct TransportEntry {
   std::string_view notBuilt = {};
   /// It moves nothing and completes at once: running a pattern over it prices the harness.
   bool overheadReference = false;
+  /// Between GPUs, with default options, nothing but the copy engine can move its bytes: a control
+  /// whose path is known to be direct.
+  bool directControl = false;
+  /// Moves host memory anywhere: the staged path over it is a control that is known to be staged.
+  bool stagedControl = false;
   /// Environment variables that change what it does, by prefix ("FI_"): recorded in every result.
   std::span<const std::string_view> environment = {};
   /// What tells the library to copy through host memory by itself (path: library-staged); null: it

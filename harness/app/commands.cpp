@@ -13,6 +13,7 @@
 #include "harness/core/text.h"
 #include "harness/environment/gpus.h"
 #include "harness/report/document.h"
+#include "harness/report/path_evidence.h"
 #include "harness/run/options.h"
 #include "harness/run/summarise.h"
 
@@ -102,13 +103,38 @@ int probeCommand(const Registry& registry, const std::string& transport) {
   return channel.send({MessageType::kResult, text}, deadline) ? 0 : 1;
 }
 
+namespace {
+
+/// The evidence of one row, by its id or the end of it, in whichever of the documents has it.
+int explainRow(const std::vector<report::Document>& documents, const std::string& id) {
+  std::vector<std::string_view> ids;
+  bool found = false;
+  for (const report::Document& document : documents) {
+    for (const report::Row& row : document.rows) {
+      ids.push_back(row.id);
+      if (row.id != id) continue;
+      found = true;
+      fmt::print("{}\n{}", row.id, report::explainPath(row, document.controls));
+    }
+  }
+  if (found) return 0;
+  return complain(
+      {.code = ErrorCode::kUsage,
+       .tried = fmt::format("--explain: there is no row '{}'{}", id, suggestion(id, ids)),
+       .next = "ids stand in results.json and in results.csv"});
+}
+
+}  // namespace
+
 int reportCommand(const ReportWords& words) {
   std::vector<report::Document> documents;
   for (const std::string& file : words.files) {
     auto document = report::readDocument(file);
     if (!document) return complain(document.error());
+    report::judgePaths(*document);
     documents.push_back(*std::move(document));
   }
+  if (!words.explain.empty()) return explainRow(documents, words.explain);
   const bool aborted = documents.front().status == "aborted";
   report::Document shown =
       documents.size() == 1 ? std::move(documents.front()) : report::merge(documents);

@@ -30,7 +30,8 @@ int probeCommand(const Registry& registry, const std::string& transport);
 struct ReportWords {
   std::vector<std::string> files;
   report::Format format = report::Format::kTable;
-  std::string base;  ///< label that ratios refer to; empty: as stored
+  std::string base;     ///< label that ratios refer to; empty: as stored
+  std::string explain;  ///< id of a row whose evidence is printed instead of the report
 };
 int reportCommand(const ReportWords& words);
 

@@ -28,11 +28,12 @@ constexpr std::string_view kCommands[] = {"run", "list", "report", "schema"};
 constexpr const char* kHelp =
     R"(gdrbench: transports side by side, every byte checked.
 
-  gdrbench run CONFIG [--set KEY=VALUE]... [--out DIR] [--plan]
+  gdrbench run CONFIG [--set KEY=VALUE]... [--out DIR] [--require direct|staged] [--plan]
                                           measure what CONFIG says and print the report
   gdrbench list                           transports and devices here, and why one cannot work
   gdrbench report RESULT... [--format table|markdown|csv|json] [--base LABEL]
                                           print saved results, side by side
+  gdrbench report RESULT --explain ROW    the evidence for the path of one row
   gdrbench schema config|results          JSON schema of configurations, of results.json
   gdrbench COMMAND --help                 more about one command
   gdrbench --version
@@ -96,6 +97,7 @@ int runWords(const Registry& registry, const Words& words) {
   options.add_options()("help", "this text, and every key of a configuration")(
       "set", po::value<Words>()->composing(), "KEY=VALUE over the file; dots lead inwards")(
       "out", po::value<std::string>(), "folder for the results; must not hold results yet")(
+      "require", po::value<std::string>(), "direct | staged: the verdict that every row must have")(
       "plan", "print the cases and stop")("progress", po::value<std::string>(),
                                           "auto | plain | off; on standard error");
   auto parsed = parse(options, words);
@@ -111,8 +113,12 @@ int runWords(const Registry& registry, const Words& words) {
   if (parsed->rest.size() != 1) return usage("run takes one configuration file");
   auto style = progressStyle(valueOr<std::string>(*parsed, "progress", "auto"));
   if (!style) return usage(style.error().what());
+  Words sets = valueOr<Words>(*parsed, "set", {});
+  if (parsed->options.count("require") != 0) {
+    sets.push_back("require=" + (*parsed).options["require"].as<std::string>());
+  }
   return runCommand(registry, {.config = parsed->rest.front(),
-                               .sets = valueOr<Words>(*parsed, "set", {}),
+                               .sets = std::move(sets),
                                .out = valueOr<std::string>(*parsed, "out", ""),
                                .planOnly = parsed->options.count("plan") != 0,
                                .progress = *style});
@@ -122,19 +128,23 @@ int reportWords(const Words& words) {
   po::options_description options("gdrbench report RESULT...");
   options.add_options()("help", "this text")("format", po::value<std::string>(),
                                              "table | markdown | csv | json")(
-      "base", po::value<std::string>(), "label that ratios refer to");
+      "base", po::value<std::string>(), "label that ratios refer to")(
+      "explain", po::value<std::string>(), "id of a row: its verdict and the evidence for it");
   auto parsed = parse(options, words);
   if (!parsed) return usage(parsed.error().what());
   if (wantsHelp(*parsed)) {
     fmt::print(
         "gdrbench report RESULT...   (results.json, or the results.jsonl of a run that did "
-        "not end)\n  --format table|markdown|csv|json\n  --base LABEL   ratios refer to it\n");
+        "not end)\n  --format table|markdown|csv|json\n  --base LABEL   ratios refer to it\n"
+        "  --explain ROW  instead of the report: the verdict on the path of that row (its id), "
+        "judged again\n                 from what was observed\n");
     return 0;
   }
   if (parsed->rest.empty()) return usage("report takes one or more result files");
   auto format = report::parseFormat(valueOr<std::string>(*parsed, "format", "table"));
   if (!format) return usage(format.error().what());
-  return reportCommand({parsed->rest, *format, valueOr<std::string>(*parsed, "base", "")});
+  return reportCommand({parsed->rest, *format, valueOr<std::string>(*parsed, "base", ""),
+                        valueOr<std::string>(*parsed, "explain", "")});
 }
 
 int worker(const Registry& registry, const Words& words, PhaseHook hook) {

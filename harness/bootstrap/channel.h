@@ -88,6 +88,11 @@ class Watch {
   /// conductor (its number in nativeCode; see installConductorSignals).
   Result<Happening> next(TimePoint deadline);
 
+  /// Lets a process stand still (SIGSTOP) and waits until it does: a short while, then an Error.
+  Status freeze(std::size_t index);
+  /// Lets it go on. Ending it does so too.
+  void thaw(std::size_t index);
+
   /// Asks a process to stop (SIGTERM).
   void cancel(std::size_t index);
   /// Ends every process that still runs: SIGTERM, after `grace` SIGKILL, and reaps it.

@@ -12,11 +12,11 @@ namespace {
 constexpr std::string_view kMagic = "GDRB";
 constexpr std::size_t kHeader = 16;
 
-constexpr std::array<std::string_view, 14> kTypeNames = {
-    "Hello", "Assign", "Phase",   "Address", "Peer",   "Ready", "Begin",
-    "Chunk", "Result", "Samples", "Failure", "Cancel", "Close", "Closed",
+constexpr std::array<std::string_view, 15> kTypeNames = {
+    "Hello",  "Assign",  "Phase",   "Address", "Peer",  "Ready",  "Begin",  "Chunk",
+    "Result", "Samples", "Failure", "Cancel",  "Close", "Closed", "Frozen",
 };
-static_assert(kTypeNames.size() == static_cast<std::size_t>(MessageType::kClosed));
+static_assert(kTypeNames.size() == static_cast<std::size_t>(MessageType::kFrozen));
 
 bool knownType(std::uint64_t type) {
   return type >= 1 && type <= kTypeNames.size();

@@ -3,8 +3,8 @@
 // host). A frame is a 16-byte header (magic "GDRB", protocol version, type, length of the body,
 // little-endian) and a body of at most kMaxBody bytes: JSON text, or raw bytes for samples.
 //
-//   worker -> conductor   Hello Phase Address Ready Chunk Result Samples Failure Closed
-//   conductor -> worker   Assign Peer Begin Chunk Cancel Close
+//   worker -> conductor   Hello Phase Address Ready Chunk Frozen Result Samples Failure Closed
+//   conductor -> worker   Assign Peer Begin Chunk Frozen Cancel Close
 //
 //   Hello     who I am: protocol, version, build, pid, host
 //   Assign    plan digest, the case, the role, the clock, names and deadlines
@@ -13,9 +13,10 @@
 //   Peer      the other side's address; both digests and versions agreed
 //   Ready     connected; my claims                      Begin: both are, go on
 //   Chunk     (initiator, passed on to the responder) run so many blocks, or finish
-//   Result    what I measured and checked; Samples before it carry the raw samples, if any
-//   Failure   what went wrong, in my view; I am leaving
-//   Close     tear down; Closed: done, with notes on what went wrong while closing
+//   Frozen    a step of the test with a peer that stands still, after all blocks
+//   (run/frozen_peer.h) Result    what I measured and checked; Samples before it carry the raw
+//   samples, if any Failure   what went wrong, in my view; I am leaving Close     tear down;
+//   Closed: done, with notes on what went wrong while closing
 //
 // Between Chunk and the end of its blocks nothing is sent and nobody wakes up.
 #pragma once
@@ -47,6 +48,7 @@ enum class MessageType : std::uint16_t {
   kCancel,
   kClose,
   kClosed,
+  kFrozen,
 };
 std::string_view name(MessageType type);
 

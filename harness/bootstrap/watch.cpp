@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <thread>
 
 #include "harness/bootstrap/channel.h"
 #include "harness/bootstrap/process.h"
@@ -36,6 +37,7 @@ using std::chrono::steady_clock;
 using StreamDescriptor = asio::posix::stream_descriptor;
 
 constexpr milliseconds kGraceOfDestructor{2000};
+constexpr milliseconds kStandsStill{500};
 // A process deep in a driver can outlast SIGKILL; the conductor does not wait for it for ever.
 constexpr milliseconds kKillTakes{10'000};
 // Nobody takes happenings during endAll: reading stops here, so that a worker that floods its
@@ -310,7 +312,9 @@ void Watch::Impl::endAll(milliseconds grace) {
   const auto done = [this] { return noneRuns(); };
   if (done()) return;
   for (const auto& child : children) {
-    if (child->running) ::kill(child->pid, SIGTERM);
+    if (!child->running) continue;
+    ::kill(child->pid, SIGTERM);
+    ::kill(child->pid, SIGCONT);  // one that stands still would not see it
   }
   if (runUntil(steady_clock::now() + grace, done)) return;
   for (const auto& child : children) {
@@ -360,9 +364,33 @@ Result<Happening> Watch::next(TimePoint deadline) {
   return impl_->next(deadline);
 }
 
+Status Watch::freeze(std::size_t index) {
+  const Child& child = *impl_->children.at(index);
+  const std::string tried = fmt::format("let process {} stand still", child.pid);
+  if (!child.running || ::kill(child.pid, SIGSTOP) != 0) return systemError(tried, ESRCH);
+  const auto deadline = steady_clock::now() + kStandsStill;
+  siginfo_t info{};
+  while (steady_clock::now() < deadline) {
+    if (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WSTOPPED | WNOHANG) == 0 &&
+        info.si_pid == child.pid) {
+      return Done{};
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  thaw(index);
+  return systemError(tried, ETIMEDOUT, "it may be deep in a driver");
+}
+
+void Watch::thaw(std::size_t index) {
+  const Child& child = *impl_->children.at(index);
+  if (child.running) ::kill(child.pid, SIGCONT);
+}
+
 void Watch::cancel(std::size_t index) {
   const Child& child = *impl_->children.at(index);
-  if (child.running) ::kill(child.pid, SIGTERM);
+  if (!child.running) return;
+  ::kill(child.pid, SIGTERM);
+  ::kill(child.pid, SIGCONT);  // one that stands still would not see it
 }
 
 void Watch::endAll(milliseconds grace) {

@@ -37,11 +37,14 @@ void because(UnitVerdict& unit, const Picked& observations) {
   for (const Observation* seen : observations) unit.reasons.push_back(sentence(*seen));
 }
 
-/// The kind that the observations of a direct path agree on; the decisive ones are asked first.
-PathKind kindOf(const Picked& decisive, const Picked& others) {
-  for (const Picked* group : {&decisive, &others}) {
-    for (const Observation* seen : *group) {
-      if (seen->path != PathKind::kNone) return seen->path;
+/// By what it led: the decisive observations are asked first, then the others of a direct path,
+/// then the links on which the payload was counted.
+PathKind kindOf(const Picked& seen, const Picked& decisive) {
+  const Picked strong = pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kStrong);
+  const Picked counted = pick(seen, Bearing::kConservation, Outcome::kDirect);
+  for (const Picked* group : {&decisive, &strong, &counted}) {
+    for (const Observation* each : *group) {
+      if (each->path != PathKind::kNone) return each->path;
     }
   }
   return PathKind::kNone;
@@ -120,7 +123,7 @@ void decide(UnitVerdict& unit, const Subject& subject, const Picked& seen) {
   std::vector<std::string> unmet = unmetPreconditions(subject, seen);
   if (unmet.empty()) {
     unit.value = Value::kDirect;
-    unit.path = kindOf(direct, pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kStrong));
+    unit.path = kindOf(seen, direct);
     because(unit, direct);
     because(unit, pick(seen, Bearing::kConservation, Outcome::kDirect));
     return;

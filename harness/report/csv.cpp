@@ -8,6 +8,7 @@
 
 #include "harness/core/units.h"
 #include "harness/report/display.h"
+#include "harness/report/path_evidence.h"
 #include "harness/report/rows.h"
 
 namespace gdrbench::report {
@@ -73,6 +74,7 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
   line.text("transport", row.transport);
   line.text("operation", row.operation);
   line.text("path", row.path);
+  line.text("verdict", verdictText(row));
   line.text("drive", row.drive);
   line.text("memory", row.memory);
   line.text("pattern", row.pattern);

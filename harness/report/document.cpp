@@ -19,9 +19,45 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array kOutcomes = {std::pair{OutcomeKind::kOk, std::string_view("ok")},
-                                  std::pair{OutcomeKind::kSkipped, std::string_view("skipped")},
-                                  std::pair{OutcomeKind::kFailed, std::string_view("failed")}};
+using evidence::name;
+
+std::string_view name(OutcomeKind kind) {
+  constexpr std::array<std::string_view, 3> kNames = {"ok", "skipped", "failed"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// The last enumerator: the words of an enum are the names of those up to it.
+template <class T>
+constexpr T kLast = T{};
+template <>
+constexpr OutcomeKind kLast<OutcomeKind> = OutcomeKind::kFailed;
+template <>
+constexpr ErrorCode kLast<ErrorCode> = ErrorCode::kInternal;
+template <>
+constexpr evidence::WitnessClass kLast<evidence::WitnessClass> =
+    evidence::WitnessClass::kCapability;
+template <>
+constexpr evidence::Bearing kLast<evidence::Bearing> = evidence::Bearing::kFuse;
+template <>
+constexpr evidence::Way kLast<evidence::Way> = evidence::Way::kBoth;
+template <>
+constexpr evidence::Side kLast<evidence::Side> = evidence::Side::kBoth;
+template <>
+constexpr evidence::Outcome kLast<evidence::Outcome> = evidence::Outcome::kInsensitive;
+template <>
+constexpr evidence::Strength kLast<evidence::Strength> = evidence::Strength::kWeak;
+template <>
+constexpr evidence::PathKind kLast<evidence::PathKind> = evidence::PathKind::kSameGpu;
+
+template <class T>
+std::vector<std::pair<T, std::string_view>> wordsOf() {
+  static_assert(kLast<T> != T{}, "the last enumerator is not known");
+  std::vector<std::pair<T, std::string_view>> words;
+  for (int i = 0; i <= static_cast<int>(kLast<T>); ++i) {
+    words.emplace_back(static_cast<T>(i), name(static_cast<T>(i)));
+  }
+  return words;
+}
 
 /// Stands in a document beside its fields, and has been looked at before they are read.
 constexpr const char* kVersionKey = "schema_version";
@@ -36,6 +72,15 @@ template <class T>
 struct IsList : std::false_type {};
 template <class T>
 struct IsList<std::vector<T>> : std::true_type {};
+
+template <class T>
+bool isEmpty(const T& value) {
+  if constexpr (IsOptional<T>::value) {
+    return !value.has_value();
+  } else {
+    return value.empty();
+  }
+}
 
 // --- writing -------------------------------------------------------------------------------------
 
@@ -53,6 +98,10 @@ struct Writer {
     } else {
       object.emplace(key, write(value));
     }
+  }
+  template <class T>
+  void late(const char* key, const T& value, const char* text) {
+    if (!isEmpty(value)) (*this)(key, value, text);
   }
 };
 
@@ -83,9 +132,7 @@ json::value write(const T& value) {
     return value;
   } else if constexpr (std::is_same_v<T, std::string>) {
     return json::string(asUtf8(value));
-  } else if constexpr (std::is_same_v<T, OutcomeKind>) {
-    return json::string(kOutcomes[static_cast<std::size_t>(value)].second);
-  } else if constexpr (std::is_same_v<T, ErrorCode>) {
+  } else if constexpr (std::is_enum_v<T>) {
     return json::string(name(value));
   } else if constexpr (std::is_same_v<T, Facts>) {
     return writeFacts(value);
@@ -140,6 +187,10 @@ struct Reader {
     read(*value, into, here);
     ++known;
   }
+  template <class T>
+  void late(const char* key, T& into, const char* text) {
+    if (object.contains(key)) (*this)(key, into, text);
+  }
 };
 
 /// Names of all fields of a struct: to say which key of an object is not one.
@@ -149,6 +200,10 @@ struct NameCheck {
   template <class T>
   void operator()(const char* field, T&, const char*) {
     known = known || key == field;
+  }
+  template <class T>
+  void late(const char* field, T& into, const char* text) {
+    (*this)(field, into, text);
   }
 };
 
@@ -180,18 +235,16 @@ void readNumber(const json::value& value, T& into, const Place& place) {
 template <class T>
 void readWord(const json::value& value, T& into, const Place& place) {
   if (!value.is_string()) throw Misfit(place, "is not a string");
-  const std::string word(value.get_string());
-  if constexpr (std::is_same_v<T, ErrorCode>) {
-    into = errorCodeNamed(word);
-    if (name(into) != word) throw Misfit(place, "is not a known error code");
-  } else {
-    for (const auto& [kind, known] : kOutcomes) {
-      if (known != word) continue;
-      into = kind;
+  const std::string_view word = value.get_string();
+  std::string known;
+  for (const auto& [each, text] : wordsOf<T>()) {
+    if (text == word) {
+      into = each;
       return;
     }
-    throw Misfit(place, "is none of ok, skipped, failed");
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", text);
   }
+  throw Misfit(place, "is none of " + known);
 }
 
 template <class T>
@@ -268,6 +321,11 @@ struct SchemaMaker {
     properties.emplace(key, std::move(schema));
     required.emplace_back(key);
   }
+  template <class T>
+  void late(const char* key, T& member, const char* text) {
+    (*this)(key, member, text);
+    required.pop_back();
+  }
 };
 
 template <class T>
@@ -283,18 +341,11 @@ json::object schemaOfStruct() {
           {"properties", std::move(properties)}};
 }
 
-json::array outcomeWords() {
-  json::array words;
-  for (const auto& known : kOutcomes) words.emplace_back(known.second);
-  return words;
-}
-
-json::array errorWords() {
-  json::array words;
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
-    words.emplace_back(name(static_cast<ErrorCode>(code)));
-  }
-  return words;
+template <class T>
+json::array words() {
+  json::array all;
+  for (const auto& known : wordsOf<T>()) all.emplace_back(known.second);
+  return all;
 }
 
 template <class T>
@@ -309,10 +360,8 @@ json::object schemaOf() {
     return {{"type", "number"}};
   } else if constexpr (std::is_same_v<T, std::string>) {
     return {{"type", "string"}};
-  } else if constexpr (std::is_same_v<T, ErrorCode>) {
-    return {{"enum", errorWords()}};
-  } else if constexpr (std::is_same_v<T, OutcomeKind>) {
-    return {{"enum", outcomeWords()}};
+  } else if constexpr (std::is_enum_v<T>) {
+    return {{"enum", words<T>()}};
   } else if constexpr (std::is_same_v<T, Facts>) {
     return {{"type", "object"}, {"additionalProperties", json::object{{"type", "string"}}}};
   } else if constexpr (std::is_same_v<T, std::array<double, 2>>) {
@@ -345,6 +394,10 @@ json::value toJsonWithoutRows(const Document& document) {
 
 json::value toJson(const Run& run) {
   return write(run);
+}
+
+json::value toJson(const Control& control) {
+  return write(control);
 }
 
 json::value toJson(const Row& row, bool withRuns) {
@@ -387,6 +440,9 @@ Result<Document> documentFromJson(const json::value& value) {
   return document;
 }
 
+Result<Control> controlFromJson(const json::value& value) {
+  return readWhole<Control>(value, "a control");
+}
 Result<Run> runFromJson(const json::value& value) {
   return readWhole<Run>(value, "a run");
 }

@@ -13,6 +13,7 @@
 
 #include "harness/core/result.h"
 #include "harness/core/summary.h"
+#include "harness/evidence/verdict.h"
 
 namespace gdrbench::report {
 
@@ -20,6 +21,9 @@ inline constexpr int kSchemaVersion = 1;
 
 /// Ordered pairs: what a side reports about itself, in the order in which it said it.
 using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Key of the fact by which a side names the GPU that holds its memory: its PCI address.
+inline constexpr const char* kGpuFact = "gpu";
 
 enum class OutcomeKind { kOk, kSkipped, kFailed };
 
@@ -65,6 +69,24 @@ struct Run {
   std::uint64_t samples = 0;   ///< in that file
   std::string samplesDigest;   ///< fnv1a-64 of the file, hexadecimal
   std::vector<std::string> notes;
+  /// Of the path, by both sides' witnesses, in the initiator's terms.
+  std::vector<evidence::Observation> observations;
+};
+
+/// What the evidence of a row comes to. Stored for who reads the file; reports judge again.
+struct PathVerdict {
+  std::string verdict;  ///< "direct", "staged", "unproved", "conflict", "n/a"
+  std::string by;       ///< "nvlink", "pcie-switch", ...; empty: not direct, or several
+  std::vector<std::string> reasons;  ///< sentences
+};
+
+/// A short run whose path is known beforehand. A witness that does not tell the two kinds apart is
+/// insensitive on this machine.
+struct Control {
+  std::string name;   ///< what was done, in words
+  std::string truth;  ///< direct | staged
+  Outcome outcome;
+  std::vector<evidence::Observation> observations;
 };
 
 /// A level over all good runs of a row, with its interval over runs and blocks.
@@ -95,7 +117,7 @@ struct Row {
   std::string label;  ///< of the transport entry
   std::string transport;
   std::string operation;  ///< "send", "write with CQ data", "read"
-  std::string path;       ///< direct | staged | library-staged
+  std::string path;       ///< as asked for: direct | staged | library-staged
   std::string drive;      ///< host | stream
   std::string memory;     ///< "host", or "cuda:0 -> cuda:1"
   std::string pattern;
@@ -108,6 +130,9 @@ struct Row {
   Outcome outcome;
   DataCheck check;  ///< all runs together
   std::vector<Run> runs;
+  /// Another run, with the witnesses that may disturb: its figures are not those of the row.
+  std::optional<Run> witness;
+  std::optional<PathVerdict> verdict;
   Headline headline;
   std::vector<std::string> marks;  ///< "not_steady", "drift", "two_modes", "below_resolution", ...
 };
@@ -131,17 +156,20 @@ struct Document {
   std::string config;  ///< effective configuration, as YAML that runs again
   Facts environment;
   Overhead overhead;
+  std::vector<Control> controls;
   std::vector<Row> rows;
   std::vector<std::string> notes;
 };
 
 boost::json::value toJson(const Document& document);
 boost::json::value toJson(const Run& run);
+boost::json::value toJson(const Control& control);
 boost::json::value toJson(const Row& row, bool withRuns);
 
 /// Strict: unknown or missing keys, wrong types and a newer schema version are errors that name the
 /// place ("rows[3].runs[0].latency.p50_ns").
 Result<Document> documentFromJson(const boost::json::value& value);
+Result<Control> controlFromJson(const boost::json::value& value);
 Result<Run> runFromJson(const boost::json::value& value);
 Result<Row> rowFromJson(const boost::json::value& value);
 

@@ -7,6 +7,36 @@
 
 namespace gdrbench::report {
 
+// v(key, member, text) for what every document has; v.late(key, member, text) for what came later
+// or is mostly empty: it is left out when empty, and empty when it is left out.
+
+template <class V>
+void describe(V& v, evidence::Observation& x) {
+  v("id", x.id, "the witness");
+  v("class", x.kind, "");
+  v("bearing", x.bearing, "what it bears upon");
+  v("way", x.way, "out: initiator to responder");
+  v("side", x.side, "");
+  v("bytes", x.bytes, "size of the messages that it was seen with; 0: of every size");
+  v("outcome", x.outcome, "what it speaks for");
+  v("strength", x.strength, "");
+  v("by", x.path, "kind of a direct path; empty: not told");
+  v("observed", x.observed, "");
+  v("if_direct", x.ifDirect, "what would be seen then");
+  v("if_staged", x.ifStaged, "what would be seen then");
+  v("reason", x.reason, "why there is nothing, or why it was dropped");
+  v("control", x.control, "what showed that it reacts here");
+  v("privilege", x.privilege, "");
+  v("artefact", x.artefact, "raw, shortened");
+}
+
+template <class V>
+void describe(V& v, PathVerdict& x) {
+  v("verdict", x.verdict, "direct, staged, unproved, conflict or n/a");
+  v("by", x.by, "kind of a direct path");
+  v("reasons", x.reasons, "");
+}
+
 template <class V>
 void describe(V& v, Interval& x) {
   v("low", x.low, "");
@@ -104,6 +134,15 @@ void describe(V& v, Run& x) {
   v("samples", x.samples, "in that file");
   v("samples_digest", x.samplesDigest, "fnv1a-64 of that file, hexadecimal");
   v("notes", x.notes, "");
+  v.late("observations", x.observations, "of the path, in the initiator's terms");
+}
+
+template <class V>
+void describe(V& v, Control& x) {
+  v("name", x.name, "");
+  v("truth", x.truth, "direct or staged, known beforehand");
+  v("outcome", x.outcome, "");
+  v("observations", x.observations, "");
 }
 
 template <class V>
@@ -152,6 +191,8 @@ void describe(V& v, Row& x) {
   v("outcome", x.outcome, "");
   v("check", x.check, "all runs together");
   v("runs", x.runs, "");
+  v.late("witness", x.witness, "a run with the witnesses that may disturb");
+  v.late("path_verdict", x.verdict, "what the observations come to");
   v("headline", x.headline, "");
   v("marks", x.marks, "");
 }
@@ -179,6 +220,7 @@ void describe(V& v, Document& x) {
   v("config", x.config, "effective configuration, YAML that runs again");
   v("environment", x.environment, "");
   v("overhead", x.overhead, "");
+  v.late("controls", x.controls, "short runs whose path is known beforehand");
   v("rows", x.rows, "");
   v("notes", x.notes, "");
 }

@@ -168,11 +168,22 @@ Status Journal::addRow(const Row& row) {
   return appendLine(fd_, line({{"row", toJson(row, false)}}), folder_ + "/results.jsonl");
 }
 
-Status Journal::addRun(const std::string& rowId, const Run& run) {
+Status Journal::append(json::object body) {
   const std::string path = folder_ + "/results.jsonl";
-  const json::object body{{"row", asUtf8(rowId)}, {"result", toJson(run)}};
-  if (Status written = appendLine(fd_, line({{"run", body}}), path); !written) return written;
+  if (Status written = appendLine(fd_, line(std::move(body)), path); !written) return written;
   return sync(fd_, path);
+}
+
+Status Journal::addRun(const std::string& rowId, const Run& run) {
+  return append({{"run", json::object{{"row", asUtf8(rowId)}, {"result", toJson(run)}}}});
+}
+
+Status Journal::addWitness(const std::string& rowId, const Run& run) {
+  return append({{"witness", json::object{{"row", asUtf8(rowId)}, {"result", toJson(run)}}}});
+}
+
+Status Journal::addControl(const Control& control) {
+  return append({{"control", toJson(control)}});
 }
 
 Status Journal::writeSamples(const std::string& rowId, Run& run,

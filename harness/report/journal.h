@@ -4,9 +4,12 @@
 // beside it in one step (write, sync, rename).
 //
 // results.jsonl: first line {"document": header without rows}, then a line {"row": row without its
-// runs} before the first run of each row, and {"run": {"row": id, "result": run}} for each run.
+// runs} before the first run of each row, {"run": {"row": id, "result": run}} for each run,
+// {"witness":
+// ...} of the same shape for a row's witness pass, and {"control": ...} for each control.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,6 +30,8 @@ class Journal {
 
   Status addRow(const Row& row);
   Status addRun(const std::string& rowId, const Run& run);
+  Status addWitness(const std::string& rowId, const Run& run);
+  Status addControl(const Control& control);
 
   /// Raw samples of one run in time order: little-endian doubles, nanoseconds. Sets the run's
   /// samplesFile, samples and samplesDigest.
@@ -39,6 +44,7 @@ class Journal {
 
  private:
   Journal(std::string folder, int fd);
+  Status append(boost::json::object body);
   std::string folder_;
   int fd_;
 };

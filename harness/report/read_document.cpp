@@ -56,7 +56,8 @@ class Rebuild {
     const json::value& body = object->begin()->value();
     if (kind == "document") return takeHeader(body);
     if (kind == "row") return takeRow(body);
-    if (kind == "run") return takeRun(body);
+    if (kind == "run" || kind == "witness") return takeRun(body, kind == "run");
+    if (kind == "control") return takeControl(body);
     return misfit(fmt::format("has a line of unknown kind '{}'", kind));
   }
 
@@ -85,7 +86,13 @@ class Rebuild {
     document_.rows.push_back(*std::move(row));
     return Done{};
   }
-  Status takeRun(const json::value& body) {
+  Status takeControl(const json::value& body) {
+    Result<Control> control = controlFromJson(body);
+    if (!control) return std::move(control).error();
+    document_.controls.push_back(*std::move(control));
+    return Done{};
+  }
+  Status takeRun(const json::value& body, bool timed) {
     const json::object* object = body.if_object();
     const json::value* id = object == nullptr ? nullptr : object->if_contains("row");
     const json::value* result = object == nullptr ? nullptr : object->if_contains("result");
@@ -95,7 +102,12 @@ class Rebuild {
     if (place == places_.end()) return misfit("has a run of an unknown row");
     Result<Run> run = runFromJson(*result);
     if (!run) return std::move(run).error();
-    document_.rows[place->second].runs.push_back(*std::move(run));
+    Row& row = document_.rows[place->second];
+    if (timed) {
+      row.runs.push_back(*std::move(run));
+    } else {
+      row.witness = *std::move(run);
+    }
     return Done{};
   }
   [[nodiscard]] Status misfit(const std::string& what) const {

@@ -11,6 +11,7 @@
 #include "harness/core/units.h"
 #include "harness/report/display.h"
 #include "harness/report/matrix_tables.h"
+#include "harness/report/path_evidence.h"
 #include "harness/report/rows.h"
 
 namespace gdrbench::report {
@@ -38,6 +39,9 @@ constexpr std::array kMarks = {
              "matrix"},
     MarkText{"rounds_missing", "fewer rounds than planned: the run was interrupted"},
     MarkText{"unchecked", "no message was checked"},
+    MarkText{"path_differs", "the evidence contradicts the path that the row was asked to take"},
+    MarkText{"witness_perturbs",
+             "the run that carried all witnesses was more than 10 % away from the timed ones"},
 };
 
 /// What a cell needs beside its row.
@@ -113,11 +117,12 @@ std::string runsText(const Row& row, std::size_t rounds) {
 }
 
 std::vector<Column> latencyColumns() {
-  return {{"size", true, 0},          {"transport", false, 0}, {"operation", false, 8},
-          {"path", false, 0},         {"drive", false, 11},    {"p50 us", true, 0},
-          {"p99 us", true, 1},        {"p99.9 us", true, 2},   {"max us", true, 7},
-          {"round trip us", true, 9}, {"vs base", true, 0},    {"harness", true, 5},
-          {"runs", true, 10},         {"checked", true, 4},    {"outcome", false, 0}};
+  return {{"size", true, 0},        {"transport", false, 0},    {"operation", false, 8},
+          {"asked path", false, 0}, {"verdict", false, 0},      {"drive", false, 11},
+          {"p50 us", true, 0},      {"p99 us", true, 1},        {"p99.9 us", true, 2},
+          {"max us", true, 7},      {"round trip us", true, 9}, {"vs base", true, 0},
+          {"harness", true, 5},     {"runs", true, 10},         {"checked", true, 4},
+          {"outcome", false, 0}};
 }
 
 std::vector<Cell> latencyCells(const Row& row, const Context& context) {
@@ -127,6 +132,7 @@ std::vector<Cell> latencyCells(const Row& row, const Context& context) {
           {oneLine(row.label)},
           {oneLine(whole ? row.operation + " (full)" : row.operation)},
           {oneLine(row.path)},
+          {oneLine(verdictText(row))},
           {oneLine(row.drive)},
           {micro(latencyOf(row, valueOf(head.p50Ns)))},
           {micro(latencyOf(row, head.p99Ns))},
@@ -141,12 +147,12 @@ std::vector<Cell> latencyCells(const Row& row, const Context& context) {
 }
 
 std::vector<Column> rateColumns() {
-  return {{"size", true, 0},    {"transport", false, 0}, {"operation", false, 8},
-          {"path", false, 0},   {"drive", false, 11},    {"window", true, 3},
-          {"batch", true, 4},   {"GB/s", true, 0},       {"95 % interval", true, 7},
-          {"Gb/s", true, 1},    {"messages/s", true, 0}, {"vs base", true, 0},
-          {"harness", true, 5}, {"runs", true, 10},      {"checked", true, 2},
-          {"outcome", false, 0}};
+  return {{"size", true, 0},          {"transport", false, 0}, {"operation", false, 8},
+          {"asked path", false, 0},   {"verdict", false, 0},   {"drive", false, 11},
+          {"window", true, 3},        {"batch", true, 4},      {"GB/s", true, 0},
+          {"95 % interval", true, 7}, {"Gb/s", true, 1},       {"messages/s", true, 0},
+          {"vs base", true, 0},       {"harness", true, 5},    {"runs", true, 10},
+          {"checked", true, 2},       {"outcome", false, 0}};
 }
 
 std::vector<Cell> rateCells(const Row& row, const Context& context) {
@@ -161,6 +167,7 @@ std::vector<Cell> rateCells(const Row& row, const Context& context) {
           {oneLine(row.label)},
           {oneLine(row.operation)},
           {oneLine(row.path)},
+          {oneLine(verdictText(row))},
           {oneLine(row.drive)},
           {std::to_string(row.window)},
           {std::to_string(row.batch)},
@@ -259,6 +266,10 @@ std::vector<std::string> legendOf(const Document& document) {
   say(occurs(document, [](const Row& row) { return row.headline.harnessShare.has_value(); }),
       "harness: what the null transport takes in the same pattern, over what this row takes; it is "
       "contained in the row");
+  say(occurs(document, [](const Row& row) { return row.verdict.has_value(); }),
+      "verdict: the path that the evidence proves, whatever was asked for; n/a: host memory on "
+      "both "
+      "sides; the argument for a row: gdrbench report RESULT --explain ROW");
   say(occurs(document, [](const Row& row) { return row.check.sent != 0; }),
       "checked: messages compared byte by byte with what was sent");
   say(occurs(document, isStream),

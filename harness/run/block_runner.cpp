@@ -46,6 +46,7 @@ Result<Ticks> BlockRunner::run(std::uint32_t messages, std::uint32_t leadIn,
   } else if (Status served = parts_.pattern.respond(stage_, block); !served) {
     return served.error();
   }
+  if (sends(block)) checked_.sent += block.total();
   if (Status good = verify(block); !good) return good.error();
   firstMessage_ += block.total();
   return elapsed;

@@ -18,6 +18,7 @@ namespace gdrbench {
 struct CheckCount {
   std::uint64_t messages = 0, bytes = 0;
   std::uint64_t received = 0;  ///< data messages that came, checked or not
+  std::uint64_t sent = 0;      ///< data messages of this side
 };
 
 class BlockRunner {
@@ -40,6 +41,7 @@ class BlockRunner {
   Result<Ticks> run(std::uint32_t messages, std::uint32_t leadIn, std::span<Ticks> samples);
 
   [[nodiscard]] const CheckCount& checked() const { return checked_; }
+  [[nodiscard]] const Parts& parts() const { return parts_; }
 
  private:
   Status prepare(const Block& block);

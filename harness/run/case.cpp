@@ -60,6 +60,18 @@ json::object optionsToJson(OptionTable table, const OptionSet& set) {
 
 }  // namespace
 
+std::string_view name(Watching watching) {
+  switch (watching) {
+    case Watching::kNone:
+      return "off";
+    case Watching::kFree:
+      return "free";
+    case Watching::kAll:
+      return "full";
+  }
+  return "";
+}
+
 std::string_view name(Verify verify) {
   switch (verify) {
     case Verify::kAll:
@@ -143,6 +155,7 @@ boost::json::value toJson(const Case& c, const Registry& registry) {
       {"stop_min_ns", c.stop.minTimeNs},
       {"stop_max_ns", c.stop.maxTimeNs},
       {"verify", name(c.verify)},
+      {"watching", name(c.watching)},
       {"timeout_ns", c.timeoutNs},
       {"raw_samples", c.rawSamples},
       {"initiator_cpu", c.initiatorCpu ? json::value(*c.initiatorCpu) : json::value()},
@@ -242,6 +255,10 @@ MemoryName memoryFromJson(Members& members, std::string_view key) {
   return {};
 }
 
+Watching watchingNamed(std::string_view text) {
+  return text == "full" ? Watching::kAll : text == "free" ? Watching::kFree : Watching::kNone;
+}
+
 Verify verifyNamed(std::string_view text) {
   return text == "all" ? Verify::kAll : text == "sample" ? Verify::kSample : Verify::kOff;
 }
@@ -282,6 +299,7 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
             members.number<double>("stop_precision"), members.number<std::int64_t>("stop_min_ns"),
             members.number<std::int64_t>("stop_max_ns")};
   c.verify = verifyNamed(members.text("verify"));
+  c.watching = watchingNamed(members.text("watching"));
   c.timeoutNs = members.number<std::int64_t>("timeout_ns");
   c.rawSamples = members.number<std::uint64_t>("raw_samples");
   c.initiatorCpu = members.maybe<int>("initiator_cpu");

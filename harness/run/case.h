@@ -22,6 +22,13 @@ namespace gdrbench {
 
 enum class Verify { kAll, kSample, kOff };
 
+/// Which witnesses of the path a worker carries.
+enum class Watching {
+  kNone,
+  kFree,  ///< those that do nothing while messages are timed
+  kAll    ///< a run of its own, whose figures are not the row's
+};
+
 inline constexpr std::string_view kDirectPath = "direct";
 inline constexpr std::string_view kStagedPath = "staged";
 inline constexpr std::string_view kLibraryStagedPath = "library-staged";
@@ -46,6 +53,7 @@ struct Case {
   WarmupRule warmup;
   StopRule stop;
   Verify verify = Verify::kAll;
+  Watching watching = Watching::kFree;
   std::int64_t timeoutNs = 0;
   std::uint64_t rawSamples = 0;  ///< at most so many are kept in a file
   std::optional<int> initiatorCpu, responderCpu;
@@ -78,6 +86,7 @@ Result<Case> caseFromJson(const boost::json::value& value, const Registry& regis
 std::string digest(const Case& testCase, const Registry& registry);
 
 std::string_view name(Verify verify);
+std::string_view name(Watching watching);  // "off" "free" "full"
 std::string_view name(Direction direction);
 
 }  // namespace gdrbench

@@ -15,6 +15,7 @@
 #include "harness/core/units.h"
 #include "harness/environment/environment.h"
 #include "harness/report/journal.h"
+#include "harness/report/path_evidence.h"
 #include "harness/run/build_info.h"
 #include "harness/run/session.h"
 #include "harness/run/summarise.h"
@@ -96,7 +97,8 @@ class Conductor {
   ConductResult run() {
     addRows();
     const int rounds = request_.plan.rounds;
-    total_ = static_cast<std::size_t>(rounds) * runnable_;
+    total_ = static_cast<std::size_t>(rounds) * runnable_ + request_.plan.controls.size() +
+             request_.plan.witnessed.size();
     for (int round = 0; round < rounds && !result_.interrupted; ++round) {
       measureOverhead();
       for (const std::size_t index : orderOfRound(request_.plan.cases.size(), round)) {
@@ -104,6 +106,8 @@ class Conductor {
         runCase(index, round);
       }
     }
+    runControls();
+    runWitnessPasses();
     finish();
     return std::move(result_);
   }
@@ -157,6 +161,39 @@ class Conductor {
     session.run.startedSeconds = started;
     if (session.interrupted) result_.interrupted = true;
     return session;
+  }
+
+  /// Short runs whose path is known, before any witness is believed.
+  void runControls() {
+    for (const ControlCase& control : request_.plan.controls) {
+      if (result_.interrupted) return;
+      request_.progress.starting(done_, total_, request_.plan.rounds, control.testCase.id,
+                                 secondsLeft());
+      SessionResult session = runOne(control.testCase, 0);
+      request_.progress.finished(session.run, control.testCase.id);
+      report::Control seen{.name = control.what,
+                           .truth = control.staged ? "staged" : "direct",
+                           .outcome = std::move(session.run.outcome),
+                           .observations = std::move(session.run.observations)};
+      keep(journal_.addControl(seen));
+      result_.document.controls.push_back(std::move(seen));
+      ++done_;
+    }
+  }
+
+  void runWitnessPasses() {
+    for (const std::size_t index : request_.plan.witnessed) {
+      if (result_.interrupted) return;
+      const Case pass = witnessPass(request_.plan.cases[index]);
+      request_.progress.starting(done_, total_, request_.plan.rounds, pass.id, secondsLeft());
+      SessionResult session = runOne(pass, 0);
+      session.run.round = request_.plan.rounds;
+      session.run.position = static_cast<int>(done_);
+      keep(journal_.addWitness(pass.id, session.run));
+      request_.progress.finished(session.run, pass.id);
+      result_.document.rows[index].witness = std::move(session.run);
+      ++done_;
+    }
   }
 
   /// The price of the harness in this round: both patterns over the transport that does nothing.
@@ -222,6 +259,7 @@ class Conductor {
     document.status = result_.interrupted ? "interrupted" : "complete";
     if (result_.lost) document.notes.push_back("results were lost: " + result_.lost->what());
     summarise(document);
+    report::judgePaths(document);
     keep(journal_.finish(document));
   }
 
@@ -256,6 +294,16 @@ report::Document headerOf(const ConductRequest& request, const Clock& clock) {
   document.overhead.clockGranularityNs = cost.granularityNs;
   document.overhead.clockNote = clock.note();
   return document;
+}
+
+bool meetsPath(const Expectations& expect, const report::Row& row, std::string& why) {
+  if (expect.path.empty()) return true;
+  if (row.verdict && row.verdict->verdict == expect.path) return true;
+  why += fmt::format("{}: the path is required to be {} and is {}", row.id, expect.path,
+                     row.verdict ? row.verdict->verdict : "unknown");
+  if (row.verdict && !row.verdict->reasons.empty()) why += ": " + row.verdict->reasons.front();
+  why += '\n';
+  return false;
 }
 
 bool meets(const Expectations& expect, const report::Row& row, std::string& why) {
@@ -302,6 +350,7 @@ int exitStatus(const Plan& plan, const ConductResult& result, std::string& why) 
       case report::OutcomeKind::kOk:
         ++ok;
         met = meets(plan.expect, row, why) && met;
+        met = meetsPath(plan.expect, row, why) && met;
         break;
       case report::OutcomeKind::kSkipped:
         ++skipped;

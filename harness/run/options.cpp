@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view kPaths[] = {"direct", "staged", "library-staged"};
 constexpr std::string_view kCudaMemory[] = {"auto", "malloc", "vmm"};
+constexpr std::string_view kWitness[] = {"auto", "off", "free", "full"};
+constexpr std::string_view kRequire[] = {"any", "direct", "staged"};
 constexpr std::string_view kVerify[] = {"all", "sample", "off"};
 
 constexpr Option kRunOptions[] = {
@@ -41,6 +43,18 @@ constexpr Option kRunOptions[] = {
      .choices = kVerify,
      .help = "which messages are compared byte by byte with what was sent: all, the last ones of "
              "each block (sample), none (off)"},
+    {.name = "witness",
+     .type = OptionType::kChoice,
+     .fallback = "auto",
+     .choices = kWitness,
+     .help = "who watches the path: free (counters and logs, read before and after), full (another "
+             "short run of each row with all witnesses, after controls whose path is known), auto "
+             "(full for rows with GPU memory, free for others), off (nothing is proved)"},
+    {.name = "require",
+     .type = OptionType::kChoice,
+     .fallback = "any",
+     .choices = kRequire,
+     .help = "the verdict that every row must have; otherwise exit 3"},
     {.name = "timeout",
      .type = OptionType::kDuration,
      .fallback = "60s",

@@ -12,13 +12,6 @@
 namespace gdrbench {
 namespace {
 
-/// PCI address of the GPU that memory is of, or near; empty: none.
-std::string gpuOf(const MemoryName& memory) {
-  if (memory.kind == MemoryKind::kHost || memory.device.empty()) return {};
-  const auto identity = cuda::identify(memory.device);
-  return identity ? identity->pci : std::string();
-}
-
 std::string hostLink(const std::string& gpu) {
   const Topology topology;
   const auto link = topology.link(gpu);
@@ -40,6 +33,12 @@ std::string gpuLink(const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+
+std::string gpuOf(const MemoryName& memory) {
+  if (memory.kind == MemoryKind::kHost || memory.device.empty()) return {};
+  const auto identity = cuda::identify(memory.device);
+  return identity ? identity->pci : std::string();
+}
 
 std::optional<std::string> linkBetween(const MemoryName& source, const MemoryName& destination) {
   const bool sourceOnGpu = source.kind == MemoryKind::kCuda;

@@ -15,6 +15,9 @@ namespace gdrbench {
 /// x16, NUMA node 0" from host memory to a GPU. Nothing for host memory alone.
 std::optional<std::string> linkBetween(const MemoryName& source, const MemoryName& destination);
 
+/// PCI address of the GPU that memory is of, or near; empty: none, or it cannot be told.
+std::string gpuOf(const MemoryName& memory);
+
 /// CPUs of the initiator and of the responder near their GPUs; the same on both sides. Nothing when
 /// neither has one.
 std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,

@@ -216,6 +216,7 @@ Case commonCase(const RunConfig& config, const Cpus& cpus) {
   c.timeoutNs = config.run.integer("timeout");
   c.rawSamples = static_cast<std::uint64_t>(config.run.integer("raw_samples"));
   c.cudaMemory = config.run.text("cuda_memory");
+  c.watching = config.run.text("witness") == "off" ? Watching::kNone : Watching::kFree;
   if (const auto staging = config.groups.find("staging"); staging != config.groups.end()) {
     c.staging = staging->second;
   }
@@ -231,6 +232,7 @@ Expectations expectationsOf(const RunConfig& config) {
   if (group.has("min_GBps")) expect.minBytesPerSecond = group.number("min_GBps") * 1e9;
   if (group.has("max_p50")) expect.maxP50Ns = static_cast<double>(group.integer("max_p50"));
   if (group.has("max_p99")) expect.maxP99Ns = static_cast<double>(group.integer("max_p99"));
+  if (config.run.text("require") != "any") expect.path = config.run.text("require");
   return expect;
 }
 
@@ -338,6 +340,7 @@ Result<Plan> makePlan(const RunConfig& config, const Registry& registry) {
   plan.expect = expectationsOf(config);
   Expansion expansion(config, registry, *labels, *memory, commonCase(config, *cpus), plan);
   if (Status expanded = expansion.run(); !expanded) return expanded.error();
+  planWitnesses(plan, config.run.text("witness"), registry);
 
   std::string all = std::to_string(plan.rounds);
   for (const Case& c : plan.cases) all += writeJson(toJson(c, registry));

@@ -14,6 +14,14 @@ namespace gdrbench {
 struct Expectations {
   std::optional<double> minBytesPerSecond;
   std::optional<double> maxP50Ns, maxP99Ns;  ///< latency: half a round trip
+  std::string path;                          ///< "direct" or "staged"; empty: any
+};
+
+/// A case whose path is known beforehand.
+struct ControlCase {
+  std::string what;  ///< in words
+  bool staged = false;
+  Case testCase;
 };
 
 struct Plan {
@@ -22,6 +30,9 @@ struct Plan {
   int rounds = 1;
   std::vector<Case> cases;  ///< patterns, sizes, then transports: what is compared is adjacent
   Expectations expect;
+  /// Cases (by their number) that get a witness pass, in their order.
+  std::vector<std::size_t> witnessed;
+  std::vector<ControlCase> controls;  ///< for these
   std::string digest;
 };
 
@@ -29,6 +40,12 @@ struct Plan {
 /// used, memory that a transport does not take (those cases are marked as skipped). Errors have
 /// the place of what caused them.
 Result<Plan> makePlan(const config::RunConfig& config, const Registry& registry);
+
+/// Which cases get a witness pass, and the controls that these need. `witness`: the option's word.
+void planWitnesses(Plan& plan, std::string_view witness, const Registry& registry);
+
+/// The same case as a witness pass: short, and with all witnesses.
+Case witnessPass(const Case& timed);
 
 /// Case numbers of one round: 0, 1, 2 ... in even rounds and backwards in odd ones (ABBA), so
 /// that a machine that slows down or speeds up favours nobody.

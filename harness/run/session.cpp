@@ -166,6 +166,8 @@ class Session {
                           .nativeText = "more came than were asked for"});
         }
         return;
+      case MessageType::kFrozen:
+        return onFrozen(side, message);
       case MessageType::kResult:
         return onResult(side, message);
       case MessageType::kFailure:
@@ -241,6 +243,34 @@ class Session {
                                  differences.empty() ? "" : "; ", mine.key, mine.value, value);
     }
     return differences;
+  }
+
+  /// See frozen_peer.h for the order of the steps.
+  void onFrozen(Side& side, const ControlMessage& message) {
+    Result<FrozenStep> step = wire::decodeFrozen(message);
+    if (!step) return complain(side, std::move(step).error());
+    Side &initiator = sides_[0], &responder = sides_[1];
+    switch (step->kind) {
+      case FrozenStep::Kind::kReady:
+        if (Status still = watch_.freeze(responder.index); !still) {
+          return complain(responder, std::move(still).error());
+        }
+        return tell(initiator, wire::encode(FrozenStep{FrozenStep::Kind::kProbe}));
+      case FrozenStep::Kind::kProbed:
+        probed_ = *std::move(step);
+        watch_.thaw(responder.index);
+        return tell(responder, wire::encode(FrozenStep{FrozenStep::Kind::kLook}));
+      case FrozenStep::Kind::kLooked:
+        observations_.push_back(frozenPeerSeen(
+            request_.testCase, capabilitiesOf(request_.testCase, request_.registry).flow, probed_,
+            *step));
+        return tell(initiator, wire::encode(FrozenStep{FrozenStep::Kind::kLook}));
+      case FrozenStep::Kind::kProbe:
+      case FrozenStep::Kind::kLook:
+        return complain(side, {.code = ErrorCode::kProtocol,
+                               .tried = "understand a worker",
+                               .nativeText = "it sent a step that is the conductor's"});
+    }
   }
 
   void onResult(Side& side, const ControlMessage& message) {
@@ -346,6 +376,11 @@ class Session {
     if (!sides_[1].result) return;
     const report::Run& other = *sides_[1].result;
     run.responder = other.responder;
+    const auto add = [&](const std::vector<evidence::Observation>& more) {
+      run.observations.insert(run.observations.end(), more.begin(), more.end());
+    };
+    add(other.observations);
+    add(observations_);
     run.check.messages += other.check.messages;
     run.check.bytes += other.check.bytes;
     run.check.sent += other.check.sent;
@@ -403,6 +438,8 @@ class Session {
   std::vector<double> samples_;
   std::vector<report::SideError> errors_;
   std::vector<std::string> notes_;
+  FrozenStep probed_;
+  std::vector<evidence::Observation> observations_;
   bool windingUp_ = false, closing_ = false, givenUp_ = false, interrupted_ = false;
 };
 

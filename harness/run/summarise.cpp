@@ -161,15 +161,31 @@ void fillHarnessShare(report::Headline& head, const report::Overhead& overhead) 
 // --- marks ---------------------------------------------------------------------------------------
 
 /// The marks that are made here, and made anew; others have been put on a row by somebody else.
-constexpr std::array<std::string_view, 11> kMarks = {
-    "not_steady",       "no_warmup",     "drift",         "two_modes",
-    "imprecise",        "sampled_check", "unchecked",     "partly_checked",
-    "below_resolution", "host_limited",  "rounds_missing"};
+constexpr std::array<std::string_view, 12> kMarks = {
+    "not_steady",       "no_warmup",     "drift",          "two_modes",
+    "imprecise",        "sampled_check", "unchecked",      "partly_checked",
+    "below_resolution", "host_limited",  "rounds_missing", "witness_perturbs"};
 
 void forgetMarks(Row& row) {
   std::erase_if(row.marks, [](const std::string& mark) {
     return std::find(kMarks.begin(), kMarks.end(), mark) != kMarks.end();
   });
+}
+
+/// The witness pass is another run of the same case: beside what runs differ by, it must measure
+/// what they do, or its evidence may not be theirs.
+bool witnessPerturbs(const Row& row) {
+  constexpr double kTolerance = 0.10;
+  if (!row.witness) return false;
+  const Run& run = *row.witness;
+  const auto apart = [&](double there, double here) {
+    return here > 0 && std::abs(there / here - 1) > kTolerance;
+  };
+  if (run.latency && row.headline.p50Ns) return apart(run.latency->p50, row.headline.p50Ns->value);
+  if (run.rate && row.headline.bytesPerSecond) {
+    return apart(run.rate->bytesPerSecond, row.headline.bytesPerSecond->value);
+  }
+  return false;
 }
 
 void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
@@ -188,6 +204,7 @@ void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
   add(check.mode == "off", "unchecked");
   add(check.mode == "all" && check.messages < check.sent, "partly_checked");
   add(runs.size() < row.runs.size(), "rounds_missing");
+  add(witnessPerturbs(row), "witness_perturbs");
   // A transport that moves no data is the measure of the other rows and not measured by itself.
   if (check.mode == "none") return;
   const report::Headline& head = row.headline;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "harness/core/json.h"
+#include "harness/core/text.h"
 
 namespace gdrbench::wire {
 namespace {
@@ -216,6 +217,24 @@ Result<Failure> decodeFailure(const ControlMessage& message) {
   return decode(message, MessageType::kFailure, [](const json::value& v) {
     return Failure{text(v, "phase"), errorFromJson(member(v, "error")),
                    orThrow(report::runFromJson(member(v, "partial")))};
+  });
+}
+
+ControlMessage encode(const FrozenStep& step) {
+  return make(MessageType::kFrozen,
+              json::object{
+                  {"step", name(step.kind)}, {"good", step.good}, {"detail", asUtf8(step.detail)}});
+}
+
+Result<FrozenStep> decodeFrozen(const ControlMessage& message) {
+  return decode(message, MessageType::kFrozen, [](const json::value& v) {
+    const std::string word = text(v, "step");
+    using Kind = FrozenStep::Kind;
+    for (const Kind kind :
+         {Kind::kReady, Kind::kProbe, Kind::kProbed, Kind::kLook, Kind::kLooked}) {
+      if (name(kind) == word) return FrozenStep{kind, flag(v, "good"), text(v, "detail")};
+    }
+    throw Misfit{"'step' is none of this test"};
   });
 }
 

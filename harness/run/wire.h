@@ -14,6 +14,7 @@
 #include "harness/measure/runner.h"
 #include "harness/report/document.h"
 #include "harness/run/case.h"
+#include "harness/run/frozen_peer.h"
 #include "transports/transport.h"
 
 namespace gdrbench::wire {
@@ -61,6 +62,7 @@ ControlMessage encodeAddress(const Address& address, MessageType type);  ///< kA
 ControlMessage encode(const Ready& ready);
 ControlMessage encode(const ChunkOrder& order);
 ControlMessage encode(const Failure& failure);
+ControlMessage encode(const FrozenStep& step);
 ControlMessage encodePhase(std::string_view phase);
 ControlMessage encodeResult(const report::Run& run);
 ControlMessage empty(MessageType type);
@@ -71,6 +73,7 @@ Result<Address> decodeAddress(const ControlMessage& message);
 Result<Ready> decodeReady(const ControlMessage& message);
 Result<ChunkOrder> decodeChunk(const ControlMessage& message);
 Result<Failure> decodeFailure(const ControlMessage& message);
+Result<FrozenStep> decodeFrozen(const ControlMessage& message);
 Result<std::string> decodePhase(const ControlMessage& message);
 Result<report::Run> decodeResult(const ControlMessage& message);
 

@@ -2,6 +2,7 @@
 #include "harness/run/worker.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "harness/memory/memory_space.h"
 #include "harness/run/block_runner.h"
 #include "harness/run/build_info.h"
+#include "harness/run/path_watch.h"
 #include "harness/run/placement.h"
 #include "harness/run/wire.h"
 
@@ -206,6 +208,7 @@ class Worker {
         link && isInitiator()) {
       fact("link", *link);
     }
+    if (memory().kind == MemoryKind::kCuda) fact(report::kGpuFact, gpuOf(memory()));
     fact("memory", space_->describe());  // knows its NUMA node only once something is allocated
     return Done{};
   }
@@ -246,6 +249,7 @@ class Worker {
     partial_.connectSeconds = secondsSince(start);
     const wire::Ready ready{endpoint_->claims()};
     for (const Claim& claim : ready.claims) fact(claim.key, claim.value);
+    watch_.emplace(assign_.testCase, assign_.role, ready.claims, assign_.peerOnThisHost);
     if (Status sent = channel_.send(wire::encode(ready), deadline_); !sent) return sent;
     return expectMessage(MessageType::kBegin);
   }
@@ -261,6 +265,8 @@ class Worker {
     Status done = isInitiator() ? initiate() : serve();
     partial_.check = checkSoFar();
     if (!done) return done;
+    partial_.observations = watch_->end(blocks_->checked(), *endpoint_);
+    if (Status tested = testFrozenPeer(); !tested) return tested;
     return channel_.send(wire::encodeResult(partial_), deadline_);
   }
 
@@ -270,6 +276,7 @@ class Worker {
     explicit Blocks(Worker& worker) : worker_(worker) {}
     Status begin(const Chunk& chunk) override {
       if (Status sent = worker_.enter(name(chunk.phase)); !sent) return sent;
+      if (chunk.phase == MeasurePhase::kMeasure) worker_.watch_->begin(worker_.blocks_->checked());
       return worker_.channel_.send(wire::encode(wire::ChunkOrder{chunk}), worker_.deadline_);
     }
     Result<Ticks> block(const Chunk& chunk, std::span<Ticks> samples) override {
@@ -330,6 +337,7 @@ class Worker {
                      .nativeText = "a block is longer than the plan"};
       }
       if (Status sent = enter(name(order->chunk.phase)); !sent) return sent;
+      if (order->chunk.phase == MeasurePhase::kMeasure) watch_->begin(blocks_->checked());
       for (std::uint64_t i = 0; i < order->chunk.blocks; ++i) {
         Result<Ticks> served = blocks_->run(order->chunk.messages, order->chunk.leadIn, {});
         if (!served) return served.error();
@@ -337,10 +345,56 @@ class Worker {
     }
   }
 
+  /// In a witness pass, once everything is measured: see frozen_peer.h.
+  Status testFrozenPeer() {
+    const Case& c = assign_.testCase;
+    if (c.watching != Watching::kAll) return Done{};
+    if (auto why = notFreezable(c, can_)) {
+      if (isInitiator()) partial_.observations.push_back(frozenPeerMissing(c, *std::move(why)));
+      return Done{};
+    }
+    if (Status sent = enter("frozen peer"); !sent) return sent;
+    FrozenPeer test(blocks_->parts(), *lane_);
+    return isInitiator() ? probeFrozen(test) : standStill(test);
+  }
+
+  Status probeFrozen(FrozenPeer& test) {
+    if (Status told = expectStep(FrozenStep::Kind::kProbe); !told) return told;
+    if (Status sent = channel_.send(wire::encode(test.probe()), deadline_); !sent) return sent;
+    if (Status told = expectStep(FrozenStep::Kind::kLook); !told) return told;
+    test.drain();
+    return Done{};
+  }
+
+  Status standStill(FrozenPeer& test) {
+    if (Status ready = test.prepare(); !ready) return ready;
+    // A conductor that dies now would leave this process behind, standing still: only SIGKILL ends
+    // one that does.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (Status sent = channel_.send(wire::encode(FrozenStep{}), deadline_); !sent) return sent;
+    if (Status told = expectStep(FrozenStep::Kind::kLook); !told) return told;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (Status sent = channel_.send(wire::encode(test.look()), deadline_); !sent) return sent;
+    test.drain();
+    return Done{};
+  }
+
+  Status expectStep(FrozenStep::Kind kind) {
+    auto message = channel_.receive(deadline_);
+    if (!message) return message.error();
+    auto step = wire::decodeFrozen(*message);
+    if (!step) return step.error();
+    if (step->kind == kind) return Done{};
+    return Error{.code = ErrorCode::kProtocol,
+                 .tried = fmt::format("wait for the step '{}'", name(kind)),
+                 .nativeText = fmt::format("'{}' came", name(step->kind))};
+  }
+
   /// Results are decided before anything is torn down: what goes wrong from here on is a note.
   Status close() {
     if (Status told = expectMessage(MessageType::kClose); !told) return told;
     (void)enter("close");
+    watch_.reset();
     blocks_.reset();
     lane_.reset();
     sourceRegion_.reset();
@@ -419,6 +473,7 @@ class Worker {
   std::unique_ptr<Pattern> pattern_;
   std::optional<Guard> guard_;
   std::optional<BlockRunner> blocks_;
+  std::optional<PathWatch> watch_;
 };
 
 /// The responder's process, when both sides run in the initiator's.

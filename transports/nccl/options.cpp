@@ -51,6 +51,7 @@ Capabilities capabilities(const OptionSet& options) {
           .drive = options.text("drive") == "stream" ? Drive::kStream : Drive::kHost,
           .needsVmm = options.text("registration") == "comm",
           .oneProcess = options.integer("processes") == 1,
+          .peerMustRun = true,
           .operation = "ncclSend/ncclRecv"};
 }
 

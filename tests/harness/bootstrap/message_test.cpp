@@ -49,8 +49,9 @@ TEST_CASE("each message type has a name, and another number has none") {
   CHECK(name(MessageType::kHello) == "Hello");
   CHECK(name(MessageType::kSamples) == "Samples");
   CHECK(name(MessageType::kClosed) == "Closed");
+  CHECK(name(MessageType::kFrozen) == "Frozen");
   CHECK(name(static_cast<MessageType>(0)) == "unknown");
-  CHECK(name(static_cast<MessageType>(15)) == "unknown");
+  CHECK(name(static_cast<MessageType>(16)) == "unknown");
 }
 
 TEST_CASE("frames come out whole wherever the stream is cut") {
@@ -124,9 +125,9 @@ TEST_CASE("another version is a mismatch that names both") {
 
 TEST_CASE("an unknown type is refused with its number") {
   CHECK(says(refusal(header(kProtocolVersion, 0, 0)), "type 0 "));
-  const Error error = refusal(header(kProtocolVersion, 15, 0));
+  const Error error = refusal(header(kProtocolVersion, 16, 0));
   CHECK(error.code == ErrorCode::kProtocol);
-  CHECK(says(error, "type 15 "));
+  CHECK(says(error, "type 16 "));
 }
 
 TEST_CASE("clients of other protocols are recognised from their first bytes") {

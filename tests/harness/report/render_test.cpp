@@ -130,7 +130,7 @@ TEST_CASE("one cause that skips many rows is told once") {
 TEST_CASE("the last line is stable") {
   const Document document = sampleDocument();
   CHECK(summaryLine(document) ==
-        "gdrbench: 7 ok, 1 failed, 2 skipped; 210000 messages checked, 1 bad");
+        "gdrbench: 8 ok, 1 failed, 2 skipped; 240000 messages checked, 1 bad");
   CHECK(summaryLine(Document{}) ==
         "gdrbench: 0 ok, 0 failed, 0 skipped; 0 messages checked, 0 bad");
   for (const Format format : {Format::kTable, Format::kMarkdown}) {
@@ -220,10 +220,10 @@ TEST_CASE("documents side by side: labels, ids, base, environment and notes say 
   two.finished = "2026-02-01T00:00:00Z";
   const std::vector<Document> documents{one, two};
   const Document both = merge(documents);
-  CHECK(both.rows.size() == 20);
+  CHECK(both.rows.size() == 22);
   CHECK(both.base == "sample: tcp");
   CHECK(both.rows[0].label == "sample: tcp");
-  CHECK(both.rows[10].id == "other: tcp/ping-pong/64B");
+  CHECK(both.rows[11].id == "other: tcp/ping-pong/64B");
   CHECK_FALSE(both.rows[1].headline.ratio.has_value());
   CHECK(both.status == "aborted");
   CHECK(both.finished == "2026-02-01T00:00:00Z");
@@ -274,7 +274,7 @@ TEST_CASE("CSV is taken by a strict reader: every line has every field, and they
       folder / "check.py",
       "import csv\n"
       "rows = list(csv.DictReader(open('r.csv', newline='', encoding='utf-8'), strict=True))\n"
-      "assert len(rows) == 10, len(rows)\n"
+      "assert len(rows) == 11, len(rows)\n"
       "assert all(None not in r and None not in r.values() for r in rows)\n"
       "assert rows[0]['label'] == 'comma, \"quote\" and k\\u00e4se', rows[0]['label']\n"
       "assert all(r['schema_version'] == '1' for r in rows)\n"

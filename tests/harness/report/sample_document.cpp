@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "harness/report/path_evidence.h"
+
 namespace gdrbench::report {
 namespace {
 
@@ -158,6 +160,30 @@ Row pulledRow() {
 
 }  // namespace
 
+/// Between two GPUs, judged.
+Row provedRow() {
+  Row row = latencyRow("pair", 64, 16000);
+  row.memory = "cuda:0 -> cuda:1";
+  for (Run& run : row.runs) {
+    run.observations = {{.id = "a.path",
+                         .kind = evidence::WitnessClass::kLibrary,
+                         .outcome = evidence::Outcome::kDirect,
+                         .strength = evidence::Strength::kDecisive,
+                         .observed = "all channels",
+                         .privilege = "none"},
+                        {.id = "a.link",
+                         .kind = evidence::WitnessClass::kCounter,
+                         .bearing = evidence::Bearing::kConservation,
+                         .outcome = evidence::Outcome::kDirect,
+                         .strength = evidence::Strength::kStrong,
+                         .path = evidence::PathKind::kNvlink,
+                         .observed = "640000 bytes"}};
+  }
+  row.witness = row.runs.front();
+  row.witness->round = 3;
+  return row;
+}
+
 Document sampleDocument() {
   Document document;
   document.version = "0.1.0";
@@ -190,6 +216,9 @@ Document sampleDocument() {
   document.rows.back().check = {"off", 0, 0, 30000};
   document.rows.back().marks = {"unchecked"};
   document.rows.push_back(streamRow("tcp", "bi", 3.5e6));
+  document.rows.push_back(provedRow());
+  document.controls = {{.name = "a copy", .truth = "direct"}};
+  judgePaths(document);
   document.notes = {"a note with\ttab, <angle> and *stars*"};
   return document;
 }
@@ -317,6 +346,29 @@ Headline headline(Random& random) {
   return head;
 }
 
+evidence::Observation randomObservation(Random& random) {
+  evidence::Observation seen;
+  for (std::string* field : {&seen.id, &seen.observed, &seen.ifDirect, &seen.ifStaged, &seen.reason,
+                             &seen.control, &seen.privilege, &seen.artefact}) {
+    *field = text(random);
+  }
+  seen.kind = static_cast<evidence::WitnessClass>(random() % 6);
+  seen.bearing = static_cast<evidence::Bearing>(random() % 3);
+  seen.way = static_cast<evidence::Way>(random() % 3);
+  seen.side = static_cast<evidence::Side>(random() % 3);
+  seen.bytes = random();
+  seen.outcome = static_cast<evidence::Outcome>(random() % 5);
+  seen.strength = static_cast<evidence::Strength>(random() % 3);
+  seen.path = static_cast<evidence::PathKind>(random() % 7);
+  return seen;
+}
+
+Control randomControl(Random& random) {
+  return {.name = text(random),
+          .truth = anyOf<std::string>(random, {"direct", "staged"}),
+          .observations = some(random, [&] { return randomObservation(random); })};
+}
+
 Row randomRow(Random& random, std::size_t index) {
   Row row;
   row.id = fmt::format("{} {}", index, text(random));
@@ -335,6 +387,10 @@ Row randomRow(Random& random, std::size_t index) {
   row.runs = some(random, [&] { return randomRun(random); });
   row.headline = headline(random);
   row.marks = some(random, [&] { return text(random); });
+  row.witness = maybe(random, [&] { return randomRun(random); });
+  row.verdict = maybe(random, [&] {
+    return PathVerdict{text(random), text(random), some(random, [&] { return text(random); })};
+  });
   return row;
 }
 
@@ -364,6 +420,7 @@ Run randomRun(Random& random) {
   run.samples = count(random);
   run.samplesDigest = text(random);
   run.notes = some(random, [&] { return text(random); });
+  run.observations = some(random, [&] { return randomObservation(random); });
   return run;
 }
 
@@ -383,6 +440,7 @@ Document randomDocument(Random& random) {
   document.overhead.nullStreamNs = maybe(random, [&] { return number(random); });
   const std::size_t many = random() % 4;
   for (std::size_t i = 0; i < many; ++i) document.rows.push_back(randomRow(random, i));
+  document.controls = some(random, [&] { return randomControl(random); });
   document.notes = some(random, [&] { return text(random); });
   return document;
 }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/run/plan.h"
+
+namespace gdrbench {
+namespace {
+
+bool onGpu(const Case& c) {
+  return c.source.kind == MemoryKind::kCuda || c.destination.kind == MemoryKind::kCuda;
+}
+
+std::string memoryOf(const Case& c) {
+  return c.source == c.destination ? c.source.text()
+                                   : fmt::format("{} -> {}", c.source.text(), c.destination.text());
+}
+
+bool takes(const Capabilities& can, const MemoryName& memory) {
+  return std::find(can.memory.begin(), can.memory.end(), memory.kind) != can.memory.end();
+}
+
+/// Large enough that every counter moves visibly, and over in a moment.
+Case controlLike(const Case& c) {
+  Case control = c;
+  control.pattern = "ping-pong";
+  control.bytes = 1 << 20;
+  control.window = control.batch = 1;
+  control.direction = Direction::kUni;
+  control.watching = Watching::kAll;
+  control.rawSamples = 0;
+  control.warmup = {16, 1'000'000, 50'000'000};
+  control.stop = {.iterations = 256, .maxTimeNs = 500'000'000};
+  return control;
+}
+
+class Controls {
+ public:
+  Controls(Plan& plan, const Registry& registry) : plan_(plan), registry_(registry) {}
+
+  void addFor(const Case& c) {
+    for (const TransportEntry& entry : registry_.entries()) {
+      if (entry.directControl) addDirect(c, entry);
+      if (entry.stagedControl) addStaged(c, entry);
+    }
+    addLibraryStaged(c);
+  }
+
+ private:
+  void addDirect(const Case& c, const TransportEntry& entry) {
+    Case control = over(c, entry, kDirectPath);
+    const Capabilities can = entry.capabilities(control.options);
+    if (!takes(can, c.source) || !takes(can, c.destination) || c.source == c.destination) return;
+    add(fmt::format("{}, {}: nothing else can move the bytes", entry.name, memoryOf(c)), false,
+        std::move(control));
+  }
+
+  void addStaged(const Case& c, const TransportEntry& entry) {
+    if (registry_.staging().make == nullptr) return;
+    add(fmt::format("copies through host memory by gdrbench itself, {} between", entry.name), true,
+        over(c, entry, kStagedPath));
+  }
+
+  /// The library of the case itself, told to stage: its own account must say so.
+  void addLibraryStaged(const Case& c) {
+    const TransportEntry& entry = *registry_.find(c.transport);
+    if (c.path != kDirectPath || entry.libraryStaged == nullptr) return;
+    std::vector<EnvironmentSetting> settings = entry.libraryStaged(c.options);
+    if (settings.empty()) return;
+    Case control = controlLike(c);
+    control.path = kLibraryStagedPath;
+    settings.insert(settings.end(), control.env.begin(), control.env.end());
+    control.env = std::move(settings);
+    add(fmt::format("{}, told to go through host memory", c.label), true, std::move(control));
+  }
+
+  /// With default options: what is known of its path is known of these.
+  [[nodiscard]] Case over(const Case& c, const TransportEntry& entry, std::string_view path) const {
+    Case control = controlLike(c);
+    control.transport = std::string(entry.name);
+    control.label = std::string(entry.name);
+    control.options = OptionSet::defaults(entry.options);
+    control.library.clear();
+    control.env.clear();
+    control.path = std::string(path);
+    control.drive = entry.capabilities(control.options).drive;
+    return control;
+  }
+
+  void add(std::string what, bool staged, Case control) {
+    control.id = fmt::format("control/{}/{}/{}", control.label, memoryOf(control), control.path);
+    if (!ids_.insert(control.id).second) return;
+    plan_.controls.push_back({std::move(what), staged, std::move(control)});
+  }
+
+  Plan& plan_;
+  const Registry& registry_;
+  std::set<std::string> ids_;
+};
+
+}  // namespace
+
+Case witnessPass(const Case& timed) {
+  constexpr std::int64_t kShort = 300'000'000;
+  Case pass = timed;
+  pass.watching = Watching::kAll;
+  pass.rawSamples = 0;
+  pass.stop.maxTimeNs = std::min(pass.stop.maxTimeNs, kShort);
+  pass.stop.minTimeNs = std::min(pass.stop.minTimeNs, kShort);
+  return pass;
+}
+
+void planWitnesses(Plan& plan, std::string_view witness, const Registry& registry) {
+  if (witness == "off" || witness == "free") return;
+  Controls controls(plan, registry);
+  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
+    const Case& c = plan.cases[i];
+    if (c.skip || capabilitiesOf(c, registry).flow == DataFlow::kNone) continue;
+    if (witness == "auto" && !onGpu(c)) continue;
+    plan.witnessed.push_back(i);
+    if (onGpu(c)) controls.addFor(c);
+  }
+}
+
+}  // namespace gdrbench
