@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "harness/core/text.h"
+#include "tests/faults/silent_stager.h"
 
 namespace gdrbench::faulty {
 namespace {
@@ -204,6 +205,7 @@ Registry withFaulty() {
                      .validate = validate,
                      .label = label,
                      .make = make});
+  entries.push_back(silentStager());
   return Registry(std::move(entries), builtin().staging());
 }
 
