@@ -16,8 +16,9 @@ Result<Examination> readExamination(const std::string& path) {
   if (failed) return systemError("read " + path, failed.value());
   // A pipe or a device may never end.
   if (!std::filesystem::is_regular_file(status)) {
-    return Error{
-        .code = ErrorCode::kMismatch, .tried = "read " + path, .nativeText = "it is no regular file"};
+    return Error{.code = ErrorCode::kMismatch,
+                 .tried = "read " + path,
+                 .nativeText = "it is no regular file"};
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) return systemError("read " + path, errno);
