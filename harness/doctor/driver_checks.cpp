@@ -90,6 +90,7 @@ Check kernelDmaBufCheck(const Inputs& inputs) {
 
 Check peerMemoryCheck(const Inputs& inputs) {
   const std::string entries = "/sys/kernel/mm/memory_peers";
+  if (!inputs.module) return report(kPeer, "", Level::kNotApplicable, "no NVIDIA driver");
   if (!inputs.modules) {
     return report(kPeer, "", Level::kUnknown, unknownText(inputs.modules.why));
   }
@@ -114,7 +115,6 @@ Check peerMemoryCheck(const Inputs& inputs) {
   if (loaded(inputs, "efa_nv_peermem")) {
     return report(kPeer, "", Level::kOk, "efa_nv_peermem is loaded; it serves EFA devices only");
   }
-  if (!inputs.module) return report(kPeer, "", Level::kNotApplicable, "no NVIDIA driver");
   return report(kPeer, "", Level::kWarn, "no peer memory module is loaded: dma-buf is the only way",
                 "none where dma-buf works; otherwise modprobe nvidia_peermem");
 }

@@ -56,7 +56,9 @@ Check containerCheck(const Inputs& inputs) {
 
 Check memoryLimitCheck(const Inputs& inputs) {
   constexpr std::uint64_t kLittle = std::uint64_t{1} << 30;
-  if (inputs.memoryLeft == kNoLimit) {
+  // Without a limit version 1 of control groups says a number that no machine has.
+  constexpr std::uint64_t kNoMachine = std::uint64_t{1} << 50;
+  if (inputs.memoryLeft >= kNoMachine) {
     return report(kMemory, "", Level::kOk, "no control group limits memory");
   }
   const std::string text = formatSize(inputs.memoryLeft) + " left in the control group";

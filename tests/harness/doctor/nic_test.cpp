@@ -196,6 +196,8 @@ TEST_CASE("limits of control groups, governor, NUMA balancing") {
     CAPTURE(check.id);
     CHECK(check.level == Level::kOk);
   }
+  inputs.memoryLeft = 9007199251771636ULL << 10;  // what version 1 says
+  CHECK(doctor::memoryLimitCheck(inputs).finding == "no control group limits memory");
   inputs.governor = unknownText("no such file");
   CHECK(doctor::governorCheck(inputs).level == Level::kUnknown);
 }
