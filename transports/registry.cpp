@@ -122,6 +122,7 @@ std::vector<TransportEntry> linkedTransports() {
        .make = nccl::make,
        .vendorLibrary = nccl::kLibrary,
        .environment = kNcclEnvironment,
+       .pathVariables = nccl::kPathVariables,
        .libraryStaged = nccl::libraryStaged},
   };
 }
@@ -135,6 +136,7 @@ TransportEntry libfabricEntry() {
                           .validate = libfabric::validate,
                           .label = libfabric::label,
                           .environment = kLibfabricEnvironment,
+                          .pathVariables = libfabric::kPathVariables,
                           .libraryStaged = libfabric::libraryStaged};
 #ifdef GDRBENCH_HAS_LIBFABRIC
   entry.module = "gdrbench-libfabric.so";

@@ -15,6 +15,7 @@
 
 #include "harness/core/option.h"
 #include "harness/core/result.h"
+#include "transports/path_variable.h"
 #include "transports/transport.h"
 
 namespace gdrbench {
@@ -48,6 +49,8 @@ struct TransportEntry {
   bool stagedControl = false;
   /// Environment variables that change what it does, by prefix ("FI_"): recorded in every result.
   std::span<const std::string_view> environment = {};
+  /// Those of them that decide which path GPU memory takes.
+  std::span<const PathVariable> pathVariables = {};
   /// What tells the library to copy through host memory by itself (path: library-staged); null: it
   /// cannot be told.
   std::vector<EnvironmentSetting> (*libraryStaged)(const OptionSet& options) = nullptr;

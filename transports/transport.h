@@ -174,6 +174,15 @@ struct Device {
   std::optional<Error> problem;  ///< absent: usable
 };
 
+/// The vendor's library that a transport stands on, as it was found here.
+struct LibraryInfo {
+  std::string name;          ///< as people call it
+  std::string version;       ///< of what was loaded
+  std::string headers;       ///< version that this program was built with; empty: without headers
+  std::string path;          ///< of the file that was loaded
+  std::optional<bool> cuda;  ///< it was built to handle GPU memory; nothing: does not apply
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -182,6 +191,11 @@ class Transport {
   /// What there is on this machine and whether it works (opened, not merely listed). An Error when
   /// the transport as a whole cannot work here. May load vendor libraries.
   virtual Result<std::vector<Device>> probe() = 0;
+
+  /// Loads it if need be. Nothing where there is none; an Error when it cannot be loaded.
+  [[nodiscard]] virtual Result<std::optional<LibraryInfo>> vendorLibrary() {
+    return std::optional<LibraryInfo>();
+  }
 
   [[nodiscard]] virtual Capabilities capabilities(const OptionSet& options) const = 0;
 

@@ -35,6 +35,13 @@ struct ReportWords {
 };
 int reportCommand(const ReportWords& words);
 
+struct DoctorWords {
+  std::string gpu, nic;  ///< empty: all
+  std::string peer;      ///< file; empty: none
+  bool json = false;
+};
+int doctorCommand(const Registry& registry, const DoctorWords& words);
+
 /// "config" | "results".
 int schemaCommand(const Registry& registry, const std::string& what);
 

@@ -23,7 +23,7 @@ namespace po = boost::program_options;
 using Words = std::vector<std::string>;
 
 constexpr int kUsage = 2;
-constexpr std::string_view kCommands[] = {"run", "list", "report", "schema"};
+constexpr std::string_view kCommands[] = {"run", "list", "doctor", "report", "schema"};
 
 constexpr const char* kHelp =
     R"(gdrbench: transports side by side, every byte checked.
@@ -31,6 +31,8 @@ constexpr const char* kHelp =
   gdrbench run CONFIG [--set KEY=VALUE]... [--out DIR] [--require direct|staged] [--plan]
                                           measure what CONFIG says and print the report
   gdrbench list                           transports and devices here, and why one cannot work
+  gdrbench doctor [--gpu GPU] [--nic NIC] [--json] [--peer FILE]
+                                          whether the direct path can work here, and why not
   gdrbench report RESULT... [--format table|markdown|csv|json] [--base LABEL]
                                           print saved results, side by side
   gdrbench report RESULT --explain ROW    the evidence for the path of one row
@@ -40,6 +42,7 @@ constexpr const char* kHelp =
 
 Exit codes: 0 all ran; 1 a case failed; 2 usage or configuration; 3 an expectation was not met;
 4 some cases were skipped; 77 nothing could run; 130 interrupted, partial results kept.
+Of doctor: 0 a direct path is possible; 3 none is; 4 not known; 2 usage or a bad FILE.
 )";
 
 int usage(const std::string& what) {
@@ -124,6 +127,37 @@ int runWords(const Registry& registry, const Words& words) {
                                .progress = *style});
 }
 
+int doctorWords(const Registry& registry, const Words& words) {
+  po::options_description options("gdrbench doctor");
+  options.add_options()("help", "this text")(
+      "gpu", po::value<std::string>(), "only this GPU: index of nvidia-smi, UUID or PCI address")(
+      "nic", po::value<std::string>(), "only this RDMA device, or network interface of one")(
+      "json", "for programs, and for --peer on another machine")(
+      "peer", po::value<std::string>(), "FILE with --json of another machine: list differences");
+  auto parsed = parse(options, words);
+  if (!parsed) return usage(parsed.error().what());
+  if (wantsHelp(*parsed)) {
+    std::string text;
+    for (const auto& option : options.options()) {
+      text += fmt::format("  --{:<6} {}\n", option->long_name(), option->description());
+    }
+    fmt::print(
+        "gdrbench doctor: can the direct path work between a GPU and a NIC, or two GPUs?\n{}"
+        "Exit codes: 0 for at least one of those asked for; 3 for none; 4 not known; 2 usage or a "
+        "bad FILE.\n",
+        text);
+    return 0;
+  }
+  if (!parsed->rest.empty()) return usage("doctor takes options only");
+  if (parsed->options.count("json") != 0 && parsed->options.count("peer") != 0) {
+    return usage("--peer compares for people: without --json");
+  }
+  return doctorCommand(registry, {.gpu = valueOr<std::string>(*parsed, "gpu", ""),
+                                  .nic = valueOr<std::string>(*parsed, "nic", ""),
+                                  .peer = valueOr<std::string>(*parsed, "peer", ""),
+                                  .json = parsed->options.count("json") != 0});
+}
+
 int reportWords(const Words& words) {
   po::options_description options("gdrbench report RESULT...");
   options.add_options()("help", "this text")("format", po::value<std::string>(),
@@ -173,6 +207,7 @@ int runProgram(int argc, char** argv, const Registry& registry, PhaseHook hook) 
     return 0;
   }
   if (command == "run") return runWords(registry, rest);
+  if (command == "doctor") return doctorWords(registry, rest);
   if (command == "report") return reportWords(rest);
   if (command == "list") {
     if (!rest.empty() && rest.front() != "--help") return usage("list takes no arguments");

@@ -8,6 +8,7 @@
 //   4    some cases could not run here and were skipped; the others are good
 //   77   nothing could run
 //   130  interrupted; partial results are kept
+// Of doctor: 0 a direct path is possible, 3 none is, 4 not known.
 #pragma once
 
 #include "harness/run/worker.h"

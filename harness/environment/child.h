@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that may crash or hang, in a process of its own. Private to harness/environment.
+// Work that may crash or hang, in a process of its own. For harness/environment
+// and harness/doctor.
 #pragma once
 
 #include <chrono>

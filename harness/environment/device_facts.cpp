@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "harness/environment/acs.h"
 #include "harness/environment/cpu_list.h"
 #include "harness/environment/known.h"
 #include "harness/environment/machine_facts.h"
@@ -34,24 +35,10 @@ std::string numaText(std::string_view pci, const Topology& topology) {
   return node < 0 ? "NUMA unknown" : fmt::format("NUMA {}", node);
 }
 
-/// Whether peers behind one switch reach each other there, or by way of the host bridge: one
-/// redirecting port on the way is enough.
 std::string acsText(std::string_view pci, const Topology& topology) {
-  if (topology.flat(pci)) return unknownText("no bridge is visible");
-  const std::vector<std::string> bridges = topology.bridgesAbove(pci);
-  if (bridges.empty()) return unknownText("not in sysfs");
-  std::vector<std::string> redirecting;
-  std::string why;
-  for (const std::string& bridge : bridges) {
-    const auto redirects = PciConfig(topology.folder(bridge)).acsRedirects();
-    if (!redirects) {
-      why = redirects.why;
-    } else if (*redirects) {
-      redirecting.push_back(bridge);
-    }
-  }
-  if (!redirecting.empty()) return fmt::format("on at {}", fmt::join(redirecting, " "));
-  return why.empty() ? "off" : unknownText(why);
+  const AcsState acs = acsAbove(pci, topology);
+  if (!acs.redirecting.empty()) return fmt::format("on at {}", fmt::join(acs.redirecting, " "));
+  return acs.why.empty() ? "off" : unknownText(acs.why);
 }
 
 std::string orNone(const std::string& text) {

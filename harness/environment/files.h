@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small reads of sysfs and procfs. Private to harness/environment.
+// Small reads of sysfs and procfs. For harness/environment and harness/doctor.
 #pragma once
 
 #include <filesystem>

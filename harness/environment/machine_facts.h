@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of describeMachine(). Each answers its facts in a fixed order; what each key means
-// stands beside where it is written. Private to harness/environment.
+// stands beside where it is written. For harness/environment and harness/doctor.
 #pragma once
 
 #include "harness/environment/environment.h"

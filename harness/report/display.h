@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from libraries, hosts and files on its way to a screen or a file: what cannot be shown there
-// is made visible, and widths are counted in characters. Private to harness/report.
+// is made visible, and widths are counted in characters. For harness/report and harness/doctor.
 #pragma once
 
 #include <cstddef>

@@ -60,10 +60,6 @@ std::string textOf(fid_av* av, const void* address) {
   return std::string(text.data());
 }
 
-std::string versionText(std::uint32_t version) {
-  return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
-}
-
 std::string libraryPath() {
   Dl_info where{};
   if (dladdr(reinterpret_cast<void*>(&fi_getinfo), &where) == 0 || where.dli_fname == nullptr) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <rdma/fabric.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "transports/libfabric/libfabric_endpoint.h"
 #include "transports/libfabric/options.h"
@@ -41,6 +44,31 @@ Device tryProvider(const std::string& provider) {
   return device;
 }
 
+/// A library that was built with CUDA has variables for it, whether or not there is a GPU.
+bool builtWithCuda() {
+  fi_param* all = nullptr;
+  int count = 0;
+  if (fi_getparams(&all, &count) != 0) return false;
+  const bool found = std::any_of(all, all + count, [](const fi_param& each) {
+    return std::string_view(each.name).starts_with("FI_HMEM_CUDA_");
+  });
+  fi_freeparams(all);
+  return found;
+}
+
+LibraryInfo loadedLibrary() {
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<void*>(&fi_version), &info) != 0;
+  // The providers, and with them all variables, come with the first question.
+  fi_info* none = nullptr;
+  if (fi_getinfo(FI_VERSION(1, 5), nullptr, nullptr, 0, nullptr, &none) == 0) fi_freeinfo(none);
+  return {.name = "libfabric",
+          .version = versionText(fi_version()),
+          .headers = versionText(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION)),
+          .path = known && info.dli_fname != nullptr ? info.dli_fname : "",
+          .cuda = builtWithCuda()};
+}
+
 class LibfabricTransport final : public Transport {
  public:
   [[nodiscard]] std::string_view name() const override { return "libfabric"; }
@@ -55,6 +83,11 @@ class LibfabricTransport final : public Transport {
     std::vector<Device> devices;
     for (const std::string& name : names) devices.push_back(tryProvider(name));
     return devices;
+  }
+
+  [[nodiscard]] Result<std::optional<LibraryInfo>> vendorLibrary() override {
+    const KeepSignalHandlers keep;
+    return std::optional(loadedLibrary());
   }
 
   [[nodiscard]] Capabilities capabilities(const OptionSet& options) const override {

@@ -9,6 +9,7 @@
 #include "harness/core/option.h"
 #include "harness/core/result.h"
 #include "transports/capabilities.h"
+#include "transports/path_variable.h"
 
 namespace gdrbench::libfabric {
 
@@ -29,5 +30,15 @@ std::string label(const OptionSet& options);
 
 /// FI_HMEM without peer-to-peer: providers then copy through host memory.
 std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet& options);
+
+inline constexpr PathVariable kPathVariables[] = {
+    {"FI_PROVIDER", "tcp,sockets,udp,shm,sm2", "no provider that uses an RDMA device is left"},
+    {"FI_HMEM", "system", "memory of GPUs is left out"},
+    {"FI_HMEM_DISABLE_P2P", "1,true,yes,on", "GPU memory is copied through host memory"},
+    {"FI_HMEM_CUDA_USE_DMABUF", "0,false,no,off", "only peer memory is left"},
+    {"FI_HMEM_CUDA_USE_GDRCOPY"},
+    {"FI_EFA_USE_DEVICE_RDMA", "0,false,no,off", "reads and writes are emulated by software"},
+    {"FI_EFA_ENABLE_SHM_TRANSFER"},
+};
 
 }  // namespace gdrbench::libfabric

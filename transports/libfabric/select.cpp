@@ -217,6 +217,10 @@ Error explainNothing(const Wanted& wanted, int code) {
 
 }  // namespace
 
+std::string versionText(std::uint32_t version) {
+  return fmt::format("{}.{}", FI_MAJOR(version), FI_MINOR(version));
+}
+
 std::uint32_t apiVersion() {
   // 1.17 is the oldest that is supported, and all that host memory needs.
   constexpr std::uint32_t kWritten = FI_VERSION(1, 20);

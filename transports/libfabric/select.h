@@ -18,6 +18,9 @@ namespace gdrbench::libfabric {
 /// FI_MR_DMABUF is part of 1.20.
 std::uint32_t apiVersion();
 
+/// "1.17".
+std::string versionText(std::uint32_t version);
+
 /// The completion level that an option asks for; 0: the provider's default.
 std::uint64_t deliveryFlag(std::string_view delivery);
 

@@ -203,6 +203,16 @@ class NcclTransport final : public Transport {
     return devices;
   }
 
+  [[nodiscard]] Result<std::optional<LibraryInfo>> vendorLibrary() override {
+    auto found = library();
+    if (!found) return found.error();
+    return std::optional(LibraryInfo{.name = "NCCL",
+                                     .version = (*found)->version,
+                                     .headers = {},
+                                     .path = (*found)->path,
+                                     .cuda = {}});
+  }
+
   [[nodiscard]] Capabilities capabilities(const OptionSet& options) const override {
     return nccl::capabilities(options);
   }

@@ -18,4 +18,19 @@ Status validate(const OptionSet& options);
 std::string label(const OptionSet& options);
 std::vector<EnvironmentSetting> libraryStaged(const OptionSet& options);
 
+inline constexpr PathVariable kPathVariables[] = {
+    {"NCCL_P2P_DISABLE", "1", "GPUs of one host go through host memory or the network"},
+    {"NCCL_P2P_LEVEL", "loc,0", "GPUs of one host go through host memory or the network"},
+    {"NCCL_SHM_DISABLE"},
+    {"NCCL_IB_DISABLE", "1", "RDMA devices are left out: sockets carry everything"},
+    {"NCCL_IB_HCA"},
+    {"NCCL_NET", "socket", "sockets carry everything"},
+    {"NCCL_NET_PLUGIN"},
+    {"NCCL_NET_GDR_LEVEL", "loc,0", "no NIC is near enough: host memory is in between"},
+    {"NCCL_NET_GDR_READ", "0", "what is sent goes through host memory"},
+    {"NCCL_NET_GDR_C2C"},
+    {"NCCL_DMABUF_ENABLE", "0", "only peer memory is left, if there is such a module"},
+    {"NCCL_SOCKET_IFNAME"},
+};
+
 }  // namespace gdrbench::nccl

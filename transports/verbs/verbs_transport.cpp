@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <infiniband/verbs.h>
+
+#include <filesystem>
 
 #include "harness/cuda/allocation.h"
 #include "transports/verbs/devices.h"
@@ -63,6 +67,24 @@ class VerbsTransport final : public Transport {
     std::vector<Device> devices;
     for (const DeviceEntry& entry : list->entries()) devices.push_back(tryDevice(platform, entry));
     return devices;
+  }
+
+  /// It tells no version; its file's name does.
+  [[nodiscard]] Result<std::optional<LibraryInfo>> vendorLibrary() override {
+    Dl_info info{};
+    const bool known = dladdr(reinterpret_cast<void*>(&ibv_get_device_list), &info) != 0;
+    if (!known || info.dli_fname == nullptr) return std::optional<LibraryInfo>();
+    std::error_code failed;
+    const auto file = std::filesystem::canonical(info.dli_fname, failed);
+    const std::string path = failed ? std::string(info.dli_fname) : file.string();
+    const std::string base = std::filesystem::path(path).filename();
+    const std::size_t version = base.find(".so.");
+    return std::optional(LibraryInfo{
+        .name = "libibverbs",
+        .version = version == base.npos ? "of unknown version" : base.substr(version + 4),
+        .headers = {},
+        .path = path,
+        .cuda = {}});
   }
 
   [[nodiscard]] Capabilities capabilities(const OptionSet& options) const override {

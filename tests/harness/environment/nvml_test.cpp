@@ -242,7 +242,7 @@ TEST_CASE("an inventory survives the pipe, and so does an error") {
   CHECK(error.error().code == ErrorCode::kNotFound);
   CHECK(error.error().what() == lost.what());
 
-  for (const char* broken : {"", "{}", "[]", "{\"gpus\":{}}", "{\"gpus\":[1]}"}) {
+  for (const char* broken : {"", "{}", "[]", "{\"is\":{}}", "{\"is\":[1]}", "{\"error\":1}"}) {
     CAPTURE(broken);
     CHECK_FALSE(gpusFromJson(broken).ok());
   }
