@@ -32,9 +32,9 @@ TEST_CASE("both ways are staged, each by the copies of the side that says so") {
       CHECK(seen.observed.find("pinned host memory") != std::string::npos);
     }
     CHECK(all[0].way == Way::kOut);
-    CHECK(all[0].side == Side::kSource);
+    CHECK(all[0].side == evidence::Side::kSource);
     CHECK(all[1].way == Way::kBack);
-    CHECK(all[1].side == Side::kSink);
+    CHECK(all[1].side == evidence::Side::kSink);
   }
 }
 
