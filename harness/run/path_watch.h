@@ -15,7 +15,8 @@ namespace gdrbench {
 
 class PathWatch {
  public:
-  /// After connect: the transport's claims name the device that it uses.
+  /// Before memory is registered: `claims` of the endpoint as it was opened name the device that it
+  /// uses.
   PathWatch(const Case& testCase, Role role, std::span<const Claim> claims, bool peerOnThisHost);
 
   /// Before the first timed message, and once.

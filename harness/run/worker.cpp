@@ -128,6 +128,8 @@ class Worker {
     if (Status allocated = allocate(); !allocated) return allocated;
     if (Status beside = leaveCpu(); !beside) return beside;
     if (Status opened = openTransport(); !opened) return opened;
+    // Before anything is registered: registrations are counted, too.
+    watch_.emplace(assign_.testCase, assign_.role, endpoint_->claims(), assign_.peerOnThisHost);
     if (Status registered = registerBuffers(); !registered) return registered;
     partial_.setupSeconds = secondsSince(start);
     return Done{};
@@ -249,7 +251,6 @@ class Worker {
     partial_.connectSeconds = secondsSince(start);
     const wire::Ready ready{endpoint_->claims()};
     for (const Claim& claim : ready.claims) fact(claim.key, claim.value);
-    watch_.emplace(assign_.testCase, assign_.role, ready.claims, assign_.peerOnThisHost);
     if (Status sent = channel_.send(wire::encode(ready), deadline_); !sent) return sent;
     return expectMessage(MessageType::kBegin);
   }

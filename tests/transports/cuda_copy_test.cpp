@@ -88,6 +88,15 @@ struct Side {
   [[nodiscard]] std::byte* bytes(const Buffer& buffer) const {
     return fake::hostView(buffer.data());
   }
+  /// Empty where there is none: then no side of this pair lies in a GPU.
+  [[nodiscard]] std::string outcome() const {
+    std::string text;
+    for (const auto& seen : endpoint->observations()) {
+      text +=
+          std::string(evidence::name(seen.outcome)) + " " + std::string(evidence::name(seen.side));
+    }
+    return text;
+  }
   [[nodiscard]] std::string claim(const std::string& key) const {
     for (const Claim& each : endpoint->claims()) {
       if (each.key == key) return each.value;
@@ -259,6 +268,7 @@ TEST_CASE("cuda_copy: GPUs without peer access are named, and so is the way arou
     Pair around({.peerAccess = false, .inOneProcess = inOneProcess});
     REQUIRE(around.good());
     CHECK(has(around.initiator.claim("peer access"), "host memory"));
+    CHECK(around.initiator.outcome() == "staged both");
     const Message message{1, 0, kBytes};
     around.initiator.lane->submit({&message, 1}, {});
     CHECK(nextEvent(*around.initiator.lane).kind == Event::Kind::kSent);
@@ -276,6 +286,8 @@ TEST_CASE("cuda_copy: with peer access nothing is staged, and the claims say wha
     CHECK(nextEvent(*pair.initiator.lane).kind == Event::Kind::kSent);
     CHECK(fake::counters().stagedCopies == 0);
     CHECK(pair.initiator.claim("peer access") == "enabled");
+    CHECK(pair.initiator.outcome() == "direct both");
+    CHECK(pair.responder.outcome() == "direct both");
     CHECK(pair.initiator.claim("copies from") == "GPU 0000:10:00.0");
     CHECK(pair.initiator.claim("copies to") == "GPU 0000:11:00.0");
     CHECK(has(pair.initiator.claim("target mapped by"), inOneProcess ? "one process" : "CUDA IPC"));
@@ -286,6 +298,8 @@ TEST_CASE("cuda_copy: with peer access nothing is staged, and the claims say wha
   CHECK(same.initiator.claim("peer access") == "same GPU");
   Pair host({.mine = pinned(), .peers = gpu("1")});
   REQUIRE(host.good());
+  CHECK(host.initiator.outcome() == "direct sink");
+  CHECK(host.responder.outcome() == "direct source");
   CHECK(host.initiator.claim("copies from") == "pinned host memory");
   CHECK(host.responder.claim("copies to") == "pinned host memory");
   CHECK(host.initiator.claim("copies put on a stream of") == "GPU 0000:11:00.0");

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
+
 #include "harness/core/text.h"
 #include "transports/cuda_copy/cuda_copy_lane.h"
 
@@ -77,10 +79,15 @@ class CudaCopyEndpoint final : public Endpoint {
                                    .peerAccess = peerAccess_});
     if (!route) return route.error();
     claim(*route, from, *peer);
+    facts_ = route->facts;
     return CudaCopyLane::make(*std::move(route), spec_, pair_);
   }
 
   [[nodiscard]] std::vector<Claim> claims() const override { return claims_; }
+
+  [[nodiscard]] std::vector<evidence::Observation> observations() const override {
+    return facts_ ? pathObservations(*facts_) : std::vector<evidence::Observation>();
+  }
 
  private:
   Status meet(const Address& peer, Deadline deadline) {
@@ -117,6 +124,7 @@ class CudaCopyEndpoint final : public Endpoint {
   std::shared_ptr<const cuda::Device> device_;
   std::shared_ptr<SharedPair> pair_;  // the responder's from the start, the initiator's at connect
   std::vector<Claim> claims_;
+  std::optional<RouteFacts> facts_;  // once connected
 };
 
 /// What no driver and no GPU can do, before either is asked.

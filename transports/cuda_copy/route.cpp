@@ -7,8 +7,6 @@
 namespace gdrbench::cuda_copy {
 namespace {
 
-enum class Ends { kTwoGpus, kOneGpu, kGpuAndHost };
-
 Ends endsOf(const RouteRequest& request) {
   if (request.source.kind() != MemoryKind::kCuda || request.peer.kind != MemoryKind::kCuda) {
     return Ends::kGpuAndHost;
@@ -65,6 +63,17 @@ Status mapTarget(Route& route, const RouteRequest& request) {
   return Done{};
 }
 
+RouteFacts factsOf(const Route& route, const RouteRequest& request) {
+  const bool fromGpu = request.source.kind() == MemoryKind::kCuda;
+  return {.ends = endsOf(request),
+          .peerAccess = request.peerAccess,
+          .sourceOnGpu = fromGpu,
+          .targetOnGpu = request.peer.kind == MemoryKind::kCuda,
+          .pinned = fromGpu ? request.peer.pinned : request.source.pinned(),
+          .text = route.text,
+          .mapped = route.import ? "CUDA IPC" : "nothing, in one process"};
+}
+
 }  // namespace
 
 std::string placeText(MemoryKind kind, std::string_view pci, bool pinned) {
@@ -92,6 +101,7 @@ Result<Route> routeTo(const RouteRequest& request) {
   }
   if (Status mapped = mapTarget(route, request); !mapped) return mapped.error();
   if (Status current = route.device->makeCurrent(); !current) return current.error();
+  route.facts = factsOf(route, request);
   return route;
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/cuda/device.h"
 #include "transports/cuda_copy/address.h"
+#include "transports/cuda_copy/path_evidence.h"
 #include "transports/cuda_copy/region.h"
 
 namespace gdrbench::cuda_copy {
@@ -20,6 +21,7 @@ struct Route {
   cuda::Context sourceContext = nullptr, targetContext = nullptr;
   std::string text;        ///< "GPU 0000:3b:00.0 to GPU 0000:86:00.0"
   std::string peerAccess;  ///< what became of it, for the report
+  RouteFacts facts;        ///< the same, as evidence
 };
 
 struct RouteRequest {

@@ -19,11 +19,38 @@ namespace {
 
 /// What travels to the peer, followed by the endpoint's name.
 struct AddressHeader {
-  std::uint32_t version = 1;
+  static constexpr std::uint32_t kVersion = 2;
+  std::uint32_t version = kVersion;
   std::uint32_t nameBytes = 0;
   std::uint64_t target = 0, targetKey = 0;
   std::uint64_t source = 0, sourceKey = 0;
+  /// SideFacts, but for the keys. -1: not known.
+  std::int8_t onGpu = 0, peerToPeerRequired = 0, emulatesWrite = -1, emulatesRead = -1;
+  std::uint32_t reserved = 0;
 };
+
+void tell(AddressHeader& header, const SideFacts& facts) {
+  const auto number = [](std::optional<bool> value) {
+    return static_cast<std::int8_t>(value ? (*value ? 1 : 0) : -1);
+  };
+  header.onGpu = facts.onGpu ? 1 : 0;
+  header.peerToPeerRequired = static_cast<std::int8_t>(facts.peerToPeerRequired);
+  header.emulatesWrite = number(facts.emulatesWrite);
+  header.emulatesRead = number(facts.emulatesRead);
+}
+
+SideFacts toldBy(const AddressHeader& header) {
+  const auto flag = [](std::int8_t value) {
+    return value < 0 ? std::nullopt : std::optional(value != 0);
+  };
+  const bool accepted = header.peerToPeerRequired == static_cast<std::int8_t>(Answer::kAccepted);
+  return {.onGpu = header.onGpu != 0,
+          .sourceKey = header.sourceKey,
+          .targetKey = header.targetKey,
+          .peerToPeerRequired = accepted ? Answer::kAccepted : Answer::kSilent,
+          .emulatesWrite = flag(header.emulatesWrite),
+          .emulatesRead = flag(header.emulatesRead)};
+}
 
 /// Endpoints of this process that are closed, where an address is a name. The shm provider of 1.17
 /// never forgets them: inserting such an address reads memory that is no longer mapped.
@@ -229,6 +256,8 @@ Result<Bytes> LibfabricEndpoint::address(const MemoryRegion& source, const Memor
   AddressHeader header{.nameBytes = static_cast<std::uint32_t>(length),
                        .targetKey = into.key(),
                        .sourceKey = from.key()};
+  mine_ = sideFacts(from.key(), into.key());
+  tell(header, mine_);
   if (usesAddresses()) {
     header.target = reinterpret_cast<std::uintptr_t>(into.data());
     header.source = reinterpret_cast<std::uintptr_t>(from.data());
@@ -249,7 +278,8 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
                  .nativeText = fmt::format("it has {} bytes", peerAddress.size())};
   }
   std::memcpy(&header, peerAddress.data(), sizeof header);
-  if (header.version != 1 || header.nameBytes != peerAddress.size() - sizeof header) {
+  if (header.version != AddressHeader::kVersion ||
+      header.nameBytes != peerAddress.size() - sizeof header) {
     return Error{.code = ErrorCode::kProtocol,
                  .tried = "read the peer's address",
                  .nativeText = "it is not one of this transport"};
@@ -280,8 +310,11 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
                                                         .layout = request_.lane.layout,
                                                         .peer = std::move(peer),
                                                         .op = op_,
-                                                        .injectBytes = injectBytes_});
+                                                        .injectBytes = injectBytes_,
+                                                        .payload = payload_});
   if (Status met = lane->handshake(request_.role, deadline); !met) return std::move(met).error();
+  peers_ = toldBy(header);
+  startCounting(*payload_);
   return std::unique_ptr<Lane>(std::move(lane));
 }
 

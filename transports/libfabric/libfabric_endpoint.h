@@ -28,12 +28,15 @@ class LibfabricEndpoint final : public Endpoint {
                                         MemoryRegion& source, MemoryRegion& target,
                                         Deadline deadline) override;
   [[nodiscard]] std::vector<Claim> claims() const override;
+  [[nodiscard]] std::vector<evidence::Observation> observations() const override;
 
  private:
   LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects);
   Status checkLimits() const;
   [[nodiscard]] std::string hmemText() const;
   [[nodiscard]] bool usesAddresses() const;
+  [[nodiscard]] SideFacts sideFacts(std::uint64_t sourceKey, std::uint64_t targetKey) const;
+  void startCounting(Payload& payload);
   Result<Fid<fid_mr>> registerHost(const Buffer& buffer);
   Result<Fid<fid_mr>> registerCuda(const Buffer& buffer);
   Result<Fid<fid_mr>> registerRange(const Buffer& buffer, fi_mr_attr& attr, std::uint64_t flags);
@@ -46,6 +49,9 @@ class LibfabricEndpoint final : public Endpoint {
   std::string ownName_, peerName_;
   std::shared_ptr<const cuda::Device> device_;  ///< of the memory, when it is a GPU's
   std::string registration_ = "none";           ///< in effect
+  SideFacts mine_, peers_;                      ///< complete once connected
+  Counters countersBefore_;                     ///< of the adapter
+  std::shared_ptr<Payload> payload_ = std::make_shared<Payload>();  ///< counted by the lane
 };
 
 }  // namespace gdrbench::libfabric

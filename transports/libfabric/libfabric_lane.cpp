@@ -45,7 +45,8 @@ LibfabricLane::LibfabricLane(LaneParts parts)
       sent_(std::max<std::size_t>(1024, parts.objects.info->tx_attr->size)),
       expected_(writesInFlight(parts.layout)),
       early_(writesInFlight(parts.layout)),
-      arrived_(writesInFlight(parts.layout)) {
+      arrived_(writesInFlight(parts.layout)),
+      payload_(std::move(parts.payload)) {
   auto contexts = std::make_shared<std::vector<Context>>(contextsFor(*parts.objects.info));
   firstContext_ = contexts->data();
   endOfContexts_ = firstContext_ + contexts->size();
@@ -150,9 +151,11 @@ Accepted LibfabricLane::submit(std::span<const Send> sends,
   if (failed_) return accepted;
   // Receives first: a reply may come before this call ends.
   while (accepted.expects < expects.size() && startExpect(expects[accepted.expects])) {
-    ++accepted.expects;
+    payload_->back += expects[accepted.expects++].bytes;
   }
-  while (accepted.sends < sends.size() && startSend(sends[accepted.sends])) ++accepted.sends;
+  while (accepted.sends < sends.size() && startSend(sends[accepted.sends])) {
+    payload_->out += sends[accepted.sends++].bytes;
+  }
   return accepted;
 }
 

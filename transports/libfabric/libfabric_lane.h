@@ -5,9 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "transports/libfabric/adapter_counters.h"
 #include "transports/libfabric/objects.h"
+#include "transports/libfabric/operation.h"
 #include "transports/ticket_ring.h"
 #include "transports/transport.h"
 
@@ -37,8 +40,6 @@ struct Peer {
   std::string name;                         ///< for errors
 };
 
-enum class Op { kWrite, kSend, kRead };
-
 struct LaneParts {
   Objects& objects;
   Region& source;
@@ -46,7 +47,8 @@ struct LaneParts {
   SlotLayout layout;
   Peer peer;
   Op op = Op::kWrite;
-  std::size_t injectBytes = 0;  ///< messages up to this size are injected; 0: none
+  std::size_t injectBytes = 0;       ///< messages up to this size are injected; 0: none
+  std::shared_ptr<Payload> payload;  ///< counted here, looked at by the endpoint
 };
 
 class LibfabricLane final : public Lane {
@@ -134,6 +136,8 @@ class LibfabricLane final : public Lane {
   TicketRing expected_;  ///< writes of the peer that have not arrived
   TicketRing early_;     ///< arrived before their expect
   TicketRing arrived_;   ///< of those, expected since, not reported yet
+
+  std::shared_ptr<Payload> payload_;
 
   bool failed_ = false;
   const char* failedAt_ = "";

@@ -65,6 +65,7 @@ bool openAll(Objects& o, Steps& steps) {
   fid_ep* ep = nullptr;
   if (!steps.run("open an endpoint", fi_endpoint(domain, &info, &ep, nullptr))) return false;
   o.ep.reset(ep);
+  o.path = requirePeerToPeer(*ep, info);
   return steps.run("bind the address vector", fi_ep_bind(ep, &av->fid, 0)) &&
          steps.run("bind the completion queue", fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV)) &&
          steps.run("enable the endpoint", fi_enable(ep));

@@ -7,6 +7,7 @@
 
 #include "harness/core/result.h"
 #include "transports/libfabric/handles.h"
+#include "transports/libfabric/path_options.h"
 #include "transports/transport.h"
 
 namespace gdrbench::libfabric {
@@ -21,6 +22,7 @@ struct Objects {
   /// What the provider may still write to until the endpoint is closed: contexts of operations.
   std::vector<std::shared_ptr<void>> borrowed;
   Fid<fid_ep> ep;
+  PathAnswers path;
 };
 
 /// Opens, binds and enables.

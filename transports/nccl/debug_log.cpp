@@ -1,19 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transports/nccl/debug_log.h"
 
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
-#include <map>
+
+#include "transports/nccl/channel_log.h"
 
 namespace gdrbench::nccl {
 namespace {
 
-std::string textOf(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+constexpr std::size_t kMostSettings = 64 * 1024;
+
+std::string textOf(const std::string& path, std::size_t most) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(most, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(most));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+/// NCCL_DEBUG_FILE with what NCCL puts in for %h and %p (src/debug.cc).
+std::string ownName(std::string_view pattern) {
+  std::string name;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      name += pattern[i];
+      continue;
+    }
+    const char what = pattern[++i];
+    if (what == 'p') {
+      name += std::to_string(getpid());
+    } else if (what == 'h') {
+      char host[256] = "";
+      gethostname(host, sizeof host - 1);
+      name += std::string_view(host).substr(0, std::string_view(host).find('.'));
+    } else {
+      name += what == '%' ? "%" : std::string{'%', what};
+    }
+  }
+  return name;
 }
 
 template <class Use>
@@ -32,39 +59,36 @@ std::string environmentText(const char* name) {
 
 }  // namespace
 
-std::string logToFile(const std::string& prefix) {
+const LogFile& logToFile(const std::string& prefix) {
   // Once for the process: both sides may be in it.
-  static const std::string kKept = [&]() -> std::string {
-    if (std::getenv("NCCL_DEBUG") != nullptr || std::getenv("NCCL_DEBUG_FILE") != nullptr)
-      return {};
-    const std::string path = "/dev/shm/" + prefix + "nccl.log";
-    setenv("NCCL_DEBUG", "INFO", 1);
-    setenv("NCCL_DEBUG_SUBSYS", "INIT", 1);  // nothing of it is written per message
-    setenv("NCCL_DEBUG_FILE", path.c_str(), 1);
-    return path;
+  static const LogFile kKept = [&]() -> LogFile {
+    const char* file = std::getenv("NCCL_DEBUG_FILE");
+    const char* level = std::getenv("NCCL_DEBUG");
+    if (level != nullptr && file == nullptr) {
+      return {{},
+              "NCCL_DEBUG is the user's, and its lines go to the terminal: set NCCL_DEBUG_FILE"};
+    }
+    const std::string path = file == nullptr ? "/dev/shm/" + prefix + "nccl.log" : ownName(file);
+    // Nothing of these is written per message.
+    setenv("NCCL_DEBUG_SUBSYS", "INIT,NET,P2P,SHM,REG,GRAPH,ENV", 0);
+    setenv("NCCL_DEBUG", "INFO", 0);
+    setenv("NCCL_DEBUG_FILE", path.c_str(), 0);
+    return {path, {}};
   }();
   return kKept;
 }
 
-std::string channelsIn(std::string_view log) {
-  std::map<std::string, int, std::less<>> counts;
-  forEachLine(log, [&](std::string_view line) {
-    const std::size_t channel = line.find(" Channel ");
-    const std::size_t via = line.find(" via ");
-    if (channel == std::string_view::npos || via == std::string_view::npos || via < channel) return;
-    std::string_view medium = line.substr(via + 5);
-    medium = medium.substr(0, medium.find_first_of(" \r"));
-    ++counts[std::string(medium)];
-  });
-  std::string text;
-  for (const auto& [medium, count] : counts) {
-    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", count, medium);
-  }
-  return text;
+bool logsRegistrations() {
+  const std::string logged = environmentText("NCCL_DEBUG_SUBSYS");
+  return logged == "ALL" || ("," + logged + ",").find(",REG,") != std::string::npos;
 }
 
-std::string channelsInFile(const std::string& path) {
-  return path.empty() ? std::string() : channelsIn(textOf(path));
+std::string logText(const LogFile& file) {
+  return file.path.empty() ? std::string() : textOf(file.path, kMostLog + 1);
+}
+
+std::string channelsIn(std::string_view log) {
+  return countsOf(parseChannelLog(log).channels);
 }
 
 std::string settingsIn(std::string_view text) {
@@ -85,7 +109,7 @@ std::vector<Claim> configurationFiles() {
   for (const auto& [path, shown] :
        {std::pair{own, named.empty() ? std::string("~/.nccl.conf") : named},
         std::pair{std::string("/etc/nccl.conf"), std::string("/etc/nccl.conf")}}) {
-    std::string settings = settingsIn(textOf(path));
+    std::string settings = settingsIn(textOf(path, kMostSettings));
     if (!settings.empty()) claims.push_back({"conf " + shown, std::move(settings), true});
   }
   return claims;

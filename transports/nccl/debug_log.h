@@ -11,14 +11,23 @@
 
 namespace gdrbench::nccl {
 
-/// Has NCCL write its log to a file that is named with `prefix`, and answers its path; empty when
-/// the user already has NCCL_DEBUG. Before the library reads its environment.
-std::string logToFile(const std::string& prefix);
+struct LogFile {
+  std::string path;
+  std::string missing;  ///< why there is none; empty: there is one
+};
 
-/// "24 x P2P/CUMEM": the channels between two ranks of a log, by what they go through; empty when
-/// the log names none.
+/// Has NCCL write its log to a file that is named with `prefix`, as far as the user has not said
+/// what is to be logged and where. Before the library reads its environment; once for the process.
+const LogFile& logToFile(const std::string& prefix);
+
+/// Whether NCCL logs the buffers that it registers.
+bool logsRegistrations();
+
+/// As much of the log as is ever looked at, and a byte more where there is more.
+std::string logText(const LogFile& file);
+
+/// "24 x P2P/CUMEM": the channels of a log, by what they go through; empty when it names none.
 std::string channelsIn(std::string_view log);
-std::string channelsInFile(const std::string& path);
 
 /// The settings in ~/.nccl.conf (or NCCL_CONF_FILE) and /etc/nccl.conf, which work like environment
 /// variables: "conf ~/.nccl.conf" = "NCCL_X=1, NCCL_Y=2".

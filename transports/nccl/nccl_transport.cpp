@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "transports/nccl/channel_evidence.h"
 #include "transports/nccl/debug_log.h"
 #include "transports/nccl/nccl_lane.h"
 #include "transports/nccl/options.h"
@@ -36,7 +37,7 @@ class Region final : public MemoryRegion {
 class NcclEndpoint final : public Endpoint {
  public:
   NcclEndpoint(const Library& library, std::shared_ptr<const cuda::Device> device,
-               OpenRequest request, std::string logFile)
+               OpenRequest request, LogFile logFile)
       : library_(library),
         device_(std::move(device)),
         request_(std::move(request)),
@@ -87,7 +88,7 @@ class NcclEndpoint final : public Endpoint {
     }
     std::unique_ptr<Lane> lane = std::make_unique<NcclLane>(std::move(parts));
     if (Status met = exchangeFirst(*lane, deadline); !met) return met.error();
-    channels_ = channelsInFile(logFile_);
+    channels_ = channelsIn(logText(logFile_));
     return lane;
   }
 
@@ -104,13 +105,32 @@ class NcclEndpoint final : public Endpoint {
         {"registration",
          request_.options.text("registration") == "comm" ? "ncclCommRegister" : "none", true},
         {"ranks", request_.lane.peerInThisProcess ? "threads of one process" : "processes", true},
-        {"channels", channels_.empty() ? "unknown (NCCL_DEBUG is the user's)" : channels_, false},
+        {"channels", channels_.empty() ? "unknown" + reasonForNone() : channels_, false},
     };
     for (Claim& claim : configurationFiles()) claims.push_back(std::move(claim));
     return claims;
   }
 
+  /// NCCL connects peers when they first talk: its log is complete now, and not before.
+  [[nodiscard]] std::vector<evidence::Observation> observations() const override {
+    const int rank = rankOf(request_.role);
+    ChannelFacts facts{.rank = rank,
+                       .peer = 1 - rank,
+                       .library = library_.version,
+                       .noLog = logFile_.missing,
+                       .registrationsLogged = logsRegistrations(),
+                       .fuses = {}};
+    readEnvironment(facts);
+    return channelObservations(parseChannelLog(logText(logFile_)), facts);
+  }
+
  private:
+  [[nodiscard]] std::string reasonForNone() const {
+    return logFile_.missing.empty() ? "" : fmt::format(" ({})", logFile_.missing);
+  }
+  [[nodiscard]] static int rankOf(Role role) {
+    return role == Role::kInitiator ? kInitiatorRank : 1 - kInitiatorRank;
+  }
   [[nodiscard]] bool isStreamDriven() const { return request_.options.text("drive") == "stream"; }
 
   Status readPeer(std::span<const std::byte> bytes, Wire& peer) const {
@@ -130,7 +150,7 @@ class NcclEndpoint final : public Endpoint {
 
   /// Outgoing first. Both ranks join the communicators in the same order.
   Result<std::vector<Track>> makeTracks(const Wire& ids, Deadline deadline) {
-    const int rank = request_.role == Role::kInitiator ? kInitiatorRank : 1 - kInitiatorRank;
+    const int rank = rankOf(request_.role);
     std::vector<std::unique_ptr<Communicator>> communicators;
     for (int i = 0; i < (isStreamDriven() ? 1 : 2); ++i) {
       auto communicator = Communicator::init(
@@ -179,7 +199,7 @@ class NcclEndpoint final : public Endpoint {
   const Library& library_;
   std::shared_ptr<const cuda::Device> device_;
   OpenRequest request_;
-  std::string logFile_;
+  LogFile logFile_;
   std::string channels_;
   Wire own_;
 };
@@ -220,8 +240,7 @@ class NcclTransport final : public Transport {
   Result<std::unique_ptr<Endpoint>> open(const OpenRequest& request) override {
     auto device = cuda::openDevice(request.memory.device);
     if (!device) return device.error();
-    std::string log =
-        logToFile(request.namePrefix + std::string(gdrbench::name(request.role)) + "-");
+    LogFile log = logToFile(request.namePrefix + std::string(gdrbench::name(request.role)) + "-");
     auto found = library();
     if (!found) return found.error();
     return std::unique_ptr<Endpoint>(

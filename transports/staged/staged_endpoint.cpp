@@ -8,6 +8,7 @@
 
 #include "harness/core/units.h"
 #include "harness/memory/host_space.h"
+#include "transports/staged/path_evidence.h"
 #include "transports/staged/staged_lane.h"
 
 namespace gdrbench::staged {
@@ -204,6 +205,11 @@ Result<std::unique_ptr<Lane>> StagedEndpoint::makeLane(MemoryRegion& source, Mem
 std::uint64_t StagedEndpoint::patience() const {
   if (spec_.window != 1) return 0;
   return static_cast<std::uint64_t>(options_.integer("low_latency"));
+}
+
+/// Those of the wires are about host memory, and so about no path of a GPU's.
+std::vector<evidence::Observation> StagedEndpoint::observations() const {
+  return pathObservations(text(geometry_));
 }
 
 std::vector<Claim> StagedEndpoint::claims() const {

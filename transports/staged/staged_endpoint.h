@@ -22,6 +22,7 @@ class StagedEndpoint final : public Endpoint {
                                         MemoryRegion& source, MemoryRegion& target,
                                         Deadline deadline) override;
   [[nodiscard]] std::vector<Claim> claims() const override;
+  [[nodiscard]] std::vector<evidence::Observation> observations() const override;
 
  private:
   StagedEndpoint(const OpenRequest& request, const OptionSet& options,

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 
 #include "transports/verbs/calls.h"
 #include "transports/verbs/registration.h"
@@ -15,6 +17,8 @@ struct Platform {
   std::filesystem::path proc = "/proc";
   std::filesystem::path dev = "/dev";
   DmaBufExporter exportDmaBuf;  ///< empty: this build cannot export GPU memory
+  /// What the GPU's driver says of an address: see RegionFacts::pointer. Empty: nobody to ask.
+  std::function<std::string(const std::byte*)> kindOfAddress;
 };
 
 }  // namespace gdrbench::verbs

@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "harness/core/units.h"
@@ -124,8 +126,15 @@ Error refusal(const Buffer& buffer, const RegistrationRequest& request, std::str
   return error;
 }
 
+/// While the descriptor is open: later nobody can tell.
+void lookAt(int fd, const Platform& platform, RegionFacts& facts) {
+  std::ifstream file(platform.proc / "self/fdinfo" / std::to_string(fd));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  readFdInfo(text, facts);
+}
+
 Result<MrHandle> registerByDmaBuf(const Platform& platform, ibv_pd* pd, const Buffer& buffer,
-                                  const RegistrationRequest& request) {
+                                  const RegistrationRequest& request, RegionFacts& facts) {
   if (!platform.exportDmaBuf) {
     return Error{.code = ErrorCode::kUnsupported,
                  .tried = triedText(buffer, request, " by dmabuf"),
@@ -148,6 +157,8 @@ Result<MrHandle> registerByDmaBuf(const Platform& platform, ibv_pd* pd, const Bu
                              .bytes = buffer.bytes(),
                              .iova = reinterpret_cast<std::uintptr_t>(buffer.data()),
                              .dataDirect = request.mapping == Mapping::kPcie};
+  lookAt(exported->fd, platform, facts);
+  facts.offset = wanted.offset;
   MrHandle mr(platform.calls.registerDmaBuf(pd, wanted, accessOf(request)), {&platform.calls});
   if (mr) return mr;
   const int code = errno;
@@ -183,13 +194,12 @@ PageRange pagesAround(std::byte* data, std::uint64_t bytes, std::uint64_t page) 
       .begin = data - offset, .bytes = (offset + bytes + page - 1) / page * page, .offset = offset};
 }
 
-Region::Region(MrHandle mr, std::byte* data, std::uint64_t bytes, Registration registration)
+Region::Region(MrHandle mr, std::byte* data, RegionFacts facts)
     : mr_(std::move(mr)),
       data_(data),
-      bytes_(bytes),
+      facts_(std::move(facts)),
       localKey_(mr_->lkey),
-      remoteKey_(mr_->rkey),
-      registration_(registration) {}
+      remoteKey_(mr_->rkey) {}
 
 Result<std::unique_ptr<Region>> registerBuffer(const Platform& platform, ibv_pd* pd,
                                                const Buffer& buffer,
@@ -197,11 +207,13 @@ Result<std::unique_ptr<Region>> registerBuffer(const Platform& platform, ibv_pd*
   const bool ofGpu = buffer.memory().kind == MemoryKind::kCuda;
   const Registration how = ofGpu ? request.registration : Registration::kHost;
   if (ofGpu && how == Registration::kHost) return wrongMemory(buffer, request);
+  RegionFacts facts{.registration = how, .bytes = buffer.bytes(), .exporter = {}, .pointer = {}};
+  if (ofGpu && platform.kindOfAddress) facts.pointer = platform.kindOfAddress(buffer.data());
   Result<MrHandle> mr = how == Registration::kDmaBuf
-                            ? registerByDmaBuf(platform, pd, buffer, request)
+                            ? registerByDmaBuf(platform, pd, buffer, request, facts)
                             : registerByAddress(platform, pd, buffer, request, ofGpu);
   if (!mr) return std::move(mr).error();
-  return std::make_unique<Region>(*std::move(mr), buffer.data(), buffer.bytes(), how);
+  return std::make_unique<Region>(*std::move(mr), buffer.data(), std::move(facts));
 }
 
 std::string lockedMemoryLimit() {

@@ -11,12 +11,12 @@
 #include "harness/core/result.h"
 #include "transports/transport.h"
 #include "transports/verbs/calls.h"
+#include "transports/verbs/path_evidence.h"
 
 namespace gdrbench::verbs {
 
 struct Platform;
 
-enum class Registration { kHost, kDmaBuf, kPeerMemory };
 Registration registrationNamed(std::string_view word);
 std::string_view name(Registration registration);
 
@@ -52,21 +52,21 @@ struct RegistrationRequest {
 /// A registered buffer, with the keys by which work requests name it.
 class Region final : public MemoryRegion {
  public:
-  Region(MrHandle mr, std::byte* data, std::uint64_t bytes, Registration registration);
+  Region(MrHandle mr, std::byte* data, RegionFacts facts);
   [[nodiscard]] std::uint64_t address() const noexcept {
     return reinterpret_cast<std::uintptr_t>(data_);
   }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return facts_.bytes; }
   [[nodiscard]] std::uint32_t localKey() const noexcept { return localKey_; }
   [[nodiscard]] std::uint32_t remoteKey() const noexcept { return remoteKey_; }
-  [[nodiscard]] Registration registration() const noexcept { return registration_; }
+  [[nodiscard]] Registration registration() const noexcept { return facts_.registration; }
+  [[nodiscard]] const RegionFacts& facts() const noexcept { return facts_; }
 
  private:
   MrHandle mr_;
   std::byte* data_;
-  std::uint64_t bytes_;
+  RegionFacts facts_;
   std::uint32_t localKey_, remoteKey_;
-  Registration registration_;
 };
 
 Result<std::unique_ptr<Region>> registerBuffer(const Platform& platform, ibv_pd* pd,

@@ -25,10 +25,12 @@ std::string deviceFor(const OpenRequest& request) {
   return responder ? other : request.options.text("device");
 }
 
+constexpr const char* kScatterToCompletions = "MLX5_SCATTER_TO_CQE";
+
 /// Payload that lands in the completion queue lands in host memory. mlx5 reads this when a queue
 /// pair is made; the process has no other.
 void keepPayloadOutOfCompletions() {
-  setenv("MLX5_SCATTER_TO_CQE", "0", 1);
+  setenv(kScatterToCompletions, "0", 1);
 }
 
 /// A PCI address, as far as the name of the memory tells it.
@@ -247,6 +249,8 @@ Result<std::unique_ptr<Lane>> VerbsEndpoint::connect(std::span<const std::byte> 
   Result<PeerInfo> theirs = decodePeer(peerAddress);
   if (!theirs) return std::move(theirs).error();
   mine_ = describe(static_cast<Region&>(source), static_cast<Region&>(target));
+  source_ = static_cast<Region&>(source).facts();
+  target_ = static_cast<Region&>(target).facts();
   if (Status fit = checkPair(*mine_, *theirs); !fit) return std::move(fit).error();
   theirs_ = *theirs;
   while (true) {
@@ -266,6 +270,19 @@ Result<std::unique_ptr<Lane>> VerbsEndpoint::connect(std::span<const std::byte> 
     lane.reset();
     discardCompletions();
   }
+}
+
+std::vector<evidence::Observation> VerbsEndpoint::observations() const {
+  const char* scatter = std::getenv(kScatterToCompletions);
+  const bool kept = scatter != nullptr && std::string_view(scatter) == "0";
+  return pathObservations({.onGpu = request_.memory.kind == MemoryKind::kCuda,
+                           .source = source_,
+                           .target = target_,
+                           .device = device_.entry.name,
+                           // Software (rxe, siw) hangs on an interface and on no bus.
+                           .hardware = !device_.entry.pciAddress.empty(),
+                           .inlineBytes = inlineBytes_,
+                           .payloadInCompletions = !kept});
 }
 
 std::vector<Claim> VerbsEndpoint::claims() const {

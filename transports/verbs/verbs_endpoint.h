@@ -31,6 +31,7 @@ class VerbsEndpoint final : public Endpoint {
                                         MemoryRegion& source, MemoryRegion& target,
                                         Deadline deadline) override;
   [[nodiscard]] std::vector<Claim> claims() const override;
+  [[nodiscard]] std::vector<evidence::Observation> observations() const override;
 
  private:
   VerbsEndpoint(const Platform& platform, const OpenRequest& request, OpenDevice device);
@@ -61,6 +62,7 @@ class VerbsEndpoint final : public Endpoint {
   Depths depths_;
   std::uint32_t inlineBytes_ = 0, mtu_ = 0, firstPacket_ = 0;
   std::optional<Registration> registration_;
+  RegionFacts source_, target_;  ///< of the regions that were connected
   std::optional<PeerInfo> mine_, theirs_;
 
   // Made in this order, and undone in reverse.

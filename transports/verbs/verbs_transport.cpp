@@ -25,8 +25,20 @@ Result<DmaBufRange> exportGpuMemory(std::byte* begin, std::uint64_t bytes, Mappi
   return DmaBufRange{.fd = exported->release(), .offset = 0, .length = bytes};
 }
 
+std::string kindOfAddress(const std::byte* begin) {
+  constexpr int kIsManaged = 8;  // CU_POINTER_ATTRIBUTE_IS_MANAGED
+  const auto cuda = cuda::api();
+  const cuda::DevicePointer address = cuda::pointer(begin);
+  unsigned type = 0, managed = 0;
+  if (!cuda || (*cuda)->pointerGet(&type, cuda::kMemoryType, address) != cuda::kSuccess) return {};
+  if ((*cuda)->pointerGet(&managed, kIsManaged, address) == cuda::kSuccess && managed != 0) {
+    return "managed";
+  }
+  return type == 2 ? "device" : "host";
+}
+
 Platform thisMachine() {
-  return {.calls = libraryCalls(), .exportDmaBuf = exportGpuMemory};
+  return {.calls = libraryCalls(), .exportDmaBuf = exportGpuMemory, .kindOfAddress = kindOfAddress};
 }
 
 std::string describe(const OpenDevice& device) {
