@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small reads of sysfs and procfs. Private to harness/environment.
+// Small reads of sysfs and procfs, for harness/environment and harness/witness.
 #pragma once
 
 #include <filesystem>
