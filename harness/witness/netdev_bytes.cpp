@@ -69,7 +69,7 @@ class NetdevBytes final : public Witness {
         flow->runTime = run;
       }
     }
-    const Observation base = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    const Observation base = onPath();
     if (netdevs_.empty()) {
       return {unavailable(base, fmt::format("no network device in {}", folder_.string()))};
     }
@@ -95,11 +95,16 @@ class NetdevBytes final : public Witness {
     }
   }
 
-  /// A socket's bytes go through pages of the host: the kernel has no others.
-  [[nodiscard]] Observation path(const Passage& passage, const Bounds& bounds) const {
-    Observation seen = of(passage, blank(id(), evidence::WitnessClass::kCounter, scene_));
+  [[nodiscard]] Observation onPath() const {
+    Observation seen = blank(id(), evidence::WitnessClass::kCounter, scene_);
     seen.ifDirect = "no network device counts the payload";
     seen.ifStaged = "one counts it, where a socket carried it from and to pages of the host";
+    return seen;
+  }
+
+  /// A socket's bytes go through pages of the host: the kernel has no others.
+  [[nodiscard]] Observation path(const Passage& passage, const Bounds& bounds) const {
+    Observation seen = of(passage, onPath());
     std::string raw;
     for (const Netdev& netdev : netdevs_) raw += netdev.flow(passage).text() + "\n";
     seen.artefact = artefact(raw);

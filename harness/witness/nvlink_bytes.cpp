@@ -65,7 +65,7 @@ class NvlinkBytes final : public Witness {
   }
 
   std::vector<Observation> end(const Payload& payload) override {
-    Observation base = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    Observation base = described();
     if (!why_.empty()) return {unavailable(std::move(base), why_)};
     const auto ways = passages(payload);
     if (ways.empty()) return {unavailable(std::move(base), "no payload went either way")};
@@ -104,6 +104,13 @@ class NvlinkBytes final : public Witness {
     }
   }
 
+  [[nodiscard]] Observation described() const {
+    Observation seen = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    seen.ifDirect = "the payload over NVLink";
+    seen.ifStaged = "nothing over NVLink: through memory of the host";
+    return seen;
+  }
+
   [[nodiscard]] LinkReading reading(unsigned field) const {
     LinkReading one;
     const auto values = nvml_->read(device_, field, scopes_);
@@ -118,9 +125,7 @@ class NvlinkBytes final : public Witness {
 
   void see(std::vector<Observation>& all, const Passage& passage, const Payload& payload,
            const LinkReading& before, const LinkReading& after) const {
-    Observation seen = of(passage, blank(id(), evidence::WitnessClass::kCounter, scene_));
-    seen.ifDirect = "the payload over NVLink";
-    seen.ifStaged = "nothing over NVLink: through memory of the host";
+    Observation seen = of(passage, described());
     seen.artefact =
         artefact(fmt::format("KiB before: {}\nKiB after: {}", shown(before), shown(after)));
     if (passage.bytes < kTooSmall) {

@@ -45,7 +45,7 @@ class PcieBytes final : public Witness {
   }
 
   std::vector<Observation> end(const Payload& payload) override {
-    Observation base = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    Observation base = described();
     if (!why_.empty()) return {unavailable(std::move(base), why_)};
     const auto ways = passages(payload);
     if (ways.empty()) return {unavailable(std::move(base), "no payload went either way")};
@@ -59,16 +59,21 @@ class PcieBytes final : public Witness {
   }
 
  private:
+  [[nodiscard]] Observation described() const {
+    Observation seen = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    seen.ifDirect = seen.ifStaged =
+        "the payload over PCIe, or nothing where NVLink carries it: the GPU's port is crossed once "
+        "either way";
+    return seen;
+  }
+
   [[nodiscard]] Known<std::uint64_t> reading(std::size_t which) const {
     return nvml_->read(device_, kFields.at(which), {0}).front();
   }
 
   [[nodiscard]] Observation see(const Passage& passage, const Known<std::uint64_t>& before,
                                 const Known<std::uint64_t>& after) const {
-    Observation seen = of(passage, blank(id(), evidence::WitnessClass::kCounter, scene_));
-    seen.ifDirect = seen.ifStaged =
-        "the payload over PCIe, or nothing where NVLink carries it: the GPU's port is crossed once "
-        "either way";
+    Observation seen = of(passage, described());
     if (!before) return unavailable(std::move(seen), before.why);
     if (!after) return unavailable(std::move(seen), after.why);
     seen.artefact = artefact(fmt::format("{} -> {}", *before, *after));
