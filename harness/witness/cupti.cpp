@@ -13,6 +13,7 @@ namespace gdrbench::witness::cupti {
 namespace {
 
 constexpr const char* kTried = "open CUPTI";
+constexpr Code kOtherSubscriber = 39;  // one profiler in a process, up to CUDA 13.2
 
 template <class Function>
 bool take(const SymbolLookup& lookup, const char* name, Function*& into, std::string& missing) {
@@ -77,7 +78,7 @@ Error Api::error(const char* tried, Code code) const {
           .tried = tried,
           .nativeCode = code,
           .nativeText = known ? text : "CUPTI error",
-          .next = "another profiler in this process would be in the way"};
+          .next = code == kOtherSubscriber ? "run it without the other profiler" : ""};
 }
 
 Result<SymbolLookup> openLibrary() {

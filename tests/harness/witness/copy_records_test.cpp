@@ -301,6 +301,7 @@ TEST_CASE("why there are no records of copies") {
   CHECK(has(reasonOf(fake, kScene), "CUPTI_ERROR_UNKNOWN (999)"));
   fake.enableCodes[cupti::kPeerCopy] = 39;
   CHECK(has(reasonOf(fake, kScene), "MULTIPLE_SUBSCRIBERS"));
+  CHECK(has(reasonOf(fake, kScene), "without the other profiler"));
   fake.missing = {"cuptiActivityFlushAll"};
   CHECK(has(reasonOf(fake, kScene), "no cuptiActivityFlushAll"));
   const auto absent = witness::copyRecords(kScene, [] {
