@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small reads of sysfs and procfs. For harness/environment and harness/doctor.
+// Small reads of sysfs and procfs, for harness/environment, harness/doctor and harness/witness.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVML, opened at run time and described by the few declarations needed here: no vendor header is
-// needed to build. Tests put functions of their own behind the lookup. Private to
-// harness/environment; others take findGpus().
+// needed to build. Tests put functions of their own behind the lookup. For harness/environment, and
+// for harness/witness, which reads byte counters in a worker; others take findGpus().
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of NVML's binary interface that is called here: types, constants and functions by name.
-// They are fixed since the versions that the names carry. Private to harness/environment.
+// They are fixed since the versions that the names carry. For harness/environment and
+// harness/witness.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,6 +23,34 @@ struct PciInfo {
 struct Memory {  // the same for device memory and BAR1
   unsigned long long total, free, used;
 };
+
+/// One answer of nvmlDeviceGetFieldValues; field and scope are the question.
+struct FieldValue {
+  unsigned field = 0;
+  unsigned scope = 0;  ///< of NVLink counters: the link; kAllLinks: their sum
+  long long timestamp = 0, latency = 0;
+  unsigned type = 0;  ///< which member of `value` is meant
+  int code = 0;       ///< of this field alone
+  union {
+    double real;
+    int signed32;
+    unsigned unsigned32;
+    unsigned long unsignedLong;
+    unsigned long long unsigned64;
+    long long signed64;
+    unsigned short unsigned16;
+  } value = {.unsigned64 = 0};
+};
+
+constexpr unsigned kTypeUnsigned32 = 1;
+constexpr unsigned kTypeUnsignedLong = 2;
+constexpr unsigned kTypeUnsigned64 = 3;
+constexpr unsigned kTypeSigned64 = 4;
+constexpr unsigned kNvlinkSentKib = 138;      // NVLINK_THROUGHPUT_DATA_TX
+constexpr unsigned kNvlinkReceivedKib = 139;  // NVLINK_THROUGHPUT_DATA_RX
+constexpr unsigned kPcieSentBytes = 197;      // PCIE_COUNT_TX_BYTES
+constexpr unsigned kPcieReceivedBytes = 198;  // PCIE_COUNT_RX_BYTES
+constexpr unsigned kAllLinks = ~0U;
 
 constexpr int kOk = 0;
 constexpr int kInvalidArgument = 2;
@@ -99,6 +128,9 @@ struct Api {
   Call<Device, unsigned, PciInfo*> linkRemotePci{find, "nvmlDeviceGetNvLinkRemotePciInfo_v2"};
   Call<Device, Device, int*> ancestor{find, "nvmlDeviceGetTopologyCommonAncestor"};
   Call<Device, Device, int, int*> p2p{find, "nvmlDeviceGetP2PStatus"};
+
+  Call<const char*, Device*> deviceByPci{find, "nvmlDeviceGetHandleByPciBusId_v2"};
+  Call<Device, int, FieldValue*> fieldValues{find, "nvmlDeviceGetFieldValues"};
 };
 
 }  // namespace gdrbench::nvml

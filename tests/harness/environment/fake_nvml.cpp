@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/environment/pci_address.h"
+
 namespace gdrbench::test {
 namespace {
 
@@ -167,6 +169,27 @@ int p2p(Device, Device, int what, int* out) {
   return nvml::kOk;
 }
 
+int deviceByPci(const char* address, Device* out) {
+  const auto wanted = normalisedPciAddress(address);
+  for (FakeGpu& gpu : driver->gpus) {
+    if (normalisedPciAddress(gpu.pci) != wanted) continue;
+    *out = reinterpret_cast<Device>(&gpu);
+    return gpu.lost ? kLost : nvml::kOk;
+  }
+  return kNotFound;
+}
+int fieldValues(Device device, int count, nvml::FieldValue* values) {
+  for (int i = 0; i < count; ++i) {
+    nvml::FieldValue& value = values[i];
+    const auto found = gpuOf(device).fields.find({value.field, value.scope});
+    value.code = found == gpuOf(device).fields.end() ? kNotSupported : nvml::kOk;
+    if (value.code != nvml::kOk) continue;
+    value.type = nvml::kTypeUnsigned64;
+    value.value.unsigned64 = found->second;
+  }
+  return refusal(device, "nvmlDeviceGetFieldValues");
+}
+
 const std::map<std::string, void*>& functions() {
   static const std::map<std::string, void*> all = {
       {"nvmlErrorString", address(errorString)},
@@ -197,6 +220,8 @@ const std::map<std::string, void*>& functions() {
       {"nvmlDeviceGetNvLinkRemotePciInfo_v2", address(linkRemotePci)},
       {"nvmlDeviceGetTopologyCommonAncestor", address(ancestor)},
       {"nvmlDeviceGetP2PStatus", address(p2p)},
+      {"nvmlDeviceGetHandleByPciBusId_v2", address(deviceByPci)},
+      {"nvmlDeviceGetFieldValues", address(fieldValues)},
   };
   return all;
 }

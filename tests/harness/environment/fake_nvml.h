@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/environment/nvml_api.h"
@@ -29,6 +30,8 @@ struct FakeGpu {
   unsigned generation = 5, width = 16;
   std::vector<FakeLink> links;
   std::set<std::string> refused;  ///< functions that this GPU does not support
+  /// Field values by field and scope; what is not there is not supported.
+  std::map<std::pair<unsigned, unsigned>, unsigned long long> fields;
   bool lost = false;
 };
 
