@@ -11,6 +11,7 @@ template auto decimal_point_impl<char>(locale_ref) -> char;
 template void buffer<char>::append(const char*, const char*);
 template void vformat_to<char>(buffer<char>&, basic_string_view<char>,
                                basic_format_args<buffer_context<char>>, locale_ref);
+template auto locale_ref::get<std::locale>() const -> std::locale;
 template auto dragonbox::to_decimal<float>(float) noexcept -> dragonbox::decimal_fp<float>;
 template auto dragonbox::to_decimal<double>(double) noexcept -> dragonbox::decimal_fp<double>;
 }  // namespace fmt::detail
