@@ -52,6 +52,7 @@ function(gdr_check_headers name folder)
     add_library(${name}_headers OBJECT EXCLUDE_FROM_ALL ${units})
     target_link_libraries(${name}_headers PRIVATE ${name} gdr_fmt)
     gdr_warnings(${name}_headers)
+    target_compile_options(${name}_headers PRIVATE -O0)  # whether it compiles, nothing else
     add_dependencies(check_headers ${name}_headers)
   endif()
 endfunction()

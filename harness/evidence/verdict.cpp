@@ -62,8 +62,19 @@ std::vector<UnitVerdict> unitsOf(const Subject& subject) {
   return units;
 }
 
+/// There is no second way that a counter could tell apart: within one GPU; or between a GPU and the
+/// memory of its own host, where who moves the bytes is known by construction.
+bool onlyWay(const Subject& subject, const Picked& direct) {
+  if (subject.sameGpu) return true;
+  return subject.oneHost && subject.initiatorOnGpu != subject.responderOnGpu &&
+         std::all_of(direct.begin(), direct.end(), [](const Observation* seen) {
+           return seen->kind == WitnessClass::kConstruction;
+         });
+}
+
 /// What keeps a decisive observation of a direct path from being a verdict; empty: nothing.
-std::vector<std::string> unmetPreconditions(const Subject& subject, const Picked& seen) {
+std::vector<std::string> unmetPreconditions(const Subject& subject, const Picked& seen,
+                                            const Picked& direct) {
   std::vector<std::string> unmet;
   if (!subject.verified) {
     unmet.push_back("the data was not verified: " + subject.verification);
@@ -73,8 +84,7 @@ std::vector<std::string> unmetPreconditions(const Subject& subject, const Picked
     unmet.push_back("the payload did not pass the link that it was meant to pass: " +
                     sentence(*other));
   }
-  // Both ends in one GPU: there is no link that could count.
-  if (!subject.sameGpu && passedElsewhere.empty() &&
+  if (!onlyWay(subject, direct) && passedElsewhere.empty() &&
       pick(seen, Bearing::kConservation, Outcome::kDirect).empty()) {
     unmet.emplace_back("no counter saw the payload pass the link that it was meant to pass");
   }
@@ -120,7 +130,7 @@ void decide(UnitVerdict& unit, const Subject& subject, const Picked& seen) {
     sayWhatIsMissing(unit, seen);
     return;
   }
-  std::vector<std::string> unmet = unmetPreconditions(subject, seen);
+  std::vector<std::string> unmet = unmetPreconditions(subject, seen, direct);
   if (unmet.empty()) {
     unit.value = Value::kDirect;
     unit.path = kindOf(seen, direct);

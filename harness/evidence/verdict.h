@@ -7,9 +7,9 @@
 //   staged    a decisive observation of staging, and none of a direct path
 //   conflict  decisive observations of both
 //   direct    a decisive observation of a direct path, none of staging, and all preconditions:
-//   every
-//             byte verified by the device that owns it, the payload seen on the link that it was
-//             meant to pass, no fuse of the library taken out
+//             every byte verified by the device that owns it, the payload seen on the link that it
+//             was meant to pass (where there is more than one way), no fuse of the library taken
+//             out
 //   unproved  all else, with what is missing
 //
 // A claim is no observation. Observations of other message sizes do not count, nor do those that
@@ -32,6 +32,7 @@ struct Subject {
   bool out = true, back = true;  ///< ways on which payload went
   bool initiatorOnGpu = false, responderOnGpu = false;
   bool sameGpu = false;
+  bool oneHost = true;  ///< host memory of the one side is beside the GPU of the other
   std::uint64_t bytes = 0;
   /// Every message was checked by the device that owns the bytes; else why not, in words.
   bool verified = false;

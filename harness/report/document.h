@@ -24,6 +24,8 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Key of the fact by which a side names the GPU that holds its memory: its PCI address.
 inline constexpr const char* kGpuFact = "gpu";
+/// Key of the fact by which a side names its host, where the two are not on one.
+inline constexpr const char* kHostFact = "host";
 
 enum class OutcomeKind { kOk, kSkipped, kFailed };
 

@@ -53,11 +53,13 @@ void sayVerified(evidence::Subject& subject, const DataCheck& check) {
 
 evidence::Subject subjectOf(const Row& row, const Run& run) {
   const Ends ends = endsOf(row);
-  evidence::Subject subject{.claimed = row.path,
-                            .initiatorOnGpu = onGpu(ends.initiator),
-                            .responderOnGpu = onGpu(ends.responder),
-                            .sameGpu = sameGpu(ends, run),
-                            .bytes = row.bytes};
+  evidence::Subject subject{
+      .claimed = row.path,
+      .initiatorOnGpu = onGpu(ends.initiator),
+      .responderOnGpu = onGpu(ends.responder),
+      .sameGpu = sameGpu(ends, run),
+      .oneHost = factOf(run.initiator, kHostFact) == factOf(run.responder, kHostFact),
+      .bytes = row.bytes};
   if (isStream(row)) subject.back = row.direction == "bi";
   // A fetched message is the peer's; the request has no payload.
   if (!isStream(row) && !isRoundTrip(row)) subject.out = false;

@@ -27,6 +27,27 @@ TEST_CASE("an echo through a child gives back the message") {
   CHECK(back.message.body == "there and back");
 }
 
+TEST_CASE("a child stands still until it is let go on, and ends all the same") {
+  Watch watch;
+  REQUIRE(watch.spawn(shell("exec cat <&3 >&3")).ok());
+  const Status still = watch.freeze(0);
+  REQUIRE_MESSAGE(still, still.error().what());
+  REQUIRE(watch.send(0, {MessageType::kAssign, "still there?"}, late()).ok());
+  const auto nothing = watch.next(steady_clock::now() + milliseconds(100));
+  REQUIRE_FALSE(nothing);
+  CHECK(nothing.error().code == ErrorCode::kTimeout);
+  watch.thaw(0);
+  CHECK(nextOf(watch).message.body == "still there?");
+
+  REQUIRE(watch.freeze(0));
+  watch.cancel(0);  // SIGTERM alone would wait for ever
+  Happening end = nextOf(watch);
+  if (end.kind == Kind::kClosedChannel) end = nextOf(watch);
+  REQUIRE(end.kind == Kind::kEnded);
+  CHECK(end.end->signal == SIGTERM);
+  CHECK_FALSE(watch.freeze(0));
+}
+
 TEST_CASE("happenings say which child they are of") {
   Watch watch;
   REQUIRE(*watch.spawn(shell("exec cat <&3 >&3")) == 0);

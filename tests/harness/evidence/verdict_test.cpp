@@ -227,6 +227,25 @@ TEST_CASE("both ends on one GPU: its own kind, no link to count on") {
   CHECK(verdict.text() == "direct (same-gpu)");
 }
 
+TEST_CASE("between a GPU and its own host, a construction needs no counter") {
+  Subject subject = twoGpus();
+  subject.responderOnGpu = false;
+  Observation made = path(Outcome::kDirect);
+  made.kind = WitnessClass::kConstruction;
+  CHECK(judged(subject, {made}).value == Value::kDirect);
+  // A library that says so does: it may go by another way than the one that it names.
+  Observation told = path(Outcome::kDirect);
+  told.kind = WitnessClass::kLibrary;
+  CHECK(judged(subject, {told}).value == Value::kUnproved);
+  CHECK(judged(subject, {made, told}).value == Value::kUnproved);
+  Subject apart = subject;
+  apart.oneHost = false;
+  CHECK(judged(apart, {made}).value == Value::kUnproved);
+  CHECK(judged(twoGpus(), {made}).value == Value::kUnproved);
+  // What a counter missed still counts.
+  CHECK(judged(subject, {made, conserved(Outcome::kStaged)}).value == Value::kUnproved);
+}
+
 TEST_CASE("ways of different kinds: direct, and no kind for the whole") {
   const Verdict verdict =
       judged(twoGpus(), {on(path(Outcome::kDirect, Strength::kDecisive, PathKind::kPcieSwitch),
