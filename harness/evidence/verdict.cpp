@@ -115,9 +115,31 @@ void sayWhatIsMissing(UnitVerdict& unit, const Picked& seen) {
   }
 }
 
+bool anyOfClass(const Picked& observations, WitnessClass kind) {
+  return std::any_of(observations.begin(), observations.end(),
+                     [&](const Observation* seen) { return seen->kind == kind; });
+}
+
+/// What decides for a direct path: a decisive observation; or two strong ones that see it from both
+/// ends of the matter, bytes counted on the link between the GPUs and copies recorded from one to
+/// the other. Either alone leaves a way out: a driver may take a copy between devices through the
+/// host, and a kernel may have moved what a counter saw from a buffer that was staged before.
+Picked decidingForDirect(const Picked& seen) {
+  Picked decisive = pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kDecisive);
+  if (!decisive.empty()) return decisive;
+  Picked strong = pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kStrong);
+  std::erase_if(strong, [](const Observation* each) {
+    return each->kind != WitnessClass::kWork &&
+           !(each->kind == WitnessClass::kCounter && each->path != PathKind::kNone);
+  });
+  const bool both =
+      anyOfClass(strong, WitnessClass::kCounter) && anyOfClass(strong, WitnessClass::kWork);
+  return both ? strong : Picked{};
+}
+
 void decide(UnitVerdict& unit, const Subject& subject, const Picked& seen) {
   const Picked staged = pick(seen, Bearing::kPath, Outcome::kStaged, Strength::kDecisive);
-  const Picked direct = pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kDecisive);
+  const Picked direct = decidingForDirect(seen);
   if (!staged.empty()) {
     unit.value = direct.empty() ? Value::kStaged : Value::kConflict;
     because(unit, staged);

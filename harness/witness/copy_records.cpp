@@ -111,6 +111,7 @@ class CopyRecords final : public Witness {
     seen.observed = sums.text();
     // Both ways together: a copy between devices does not say whose payload it was.
     if (half(sums.betweenDevices, passage)) {
+      seen.side = Side::kBoth;  // read from the one and written to the other
       seen.reason =
           "copied from device to device; whether by a link of theirs or by the driver "
           "through the host, the counters of NVLink tell";

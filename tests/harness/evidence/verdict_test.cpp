@@ -138,6 +138,27 @@ TEST_CASE("only what is decisive decides") {
   }
 }
 
+TEST_CASE("bytes on the link and recorded copies decide together, and neither alone") {
+  Observation counted = path(Outcome::kDirect, Strength::kStrong, PathKind::kNvlink);
+  counted.kind = WitnessClass::kCounter;
+  Observation copied = path(Outcome::kDirect, Strength::kStrong);
+  copied.kind = WitnessClass::kWork;
+  CHECK(judged(twoGpus(), {counted, copied, conserved(Outcome::kDirect)}).text() ==
+        "direct (nvlink)");
+  CHECK(judged(twoGpus(), {counted, conserved(Outcome::kDirect)}).value == Value::kUnproved);
+  CHECK(judged(twoGpus(), {copied, conserved(Outcome::kDirect)}).value == Value::kUnproved);
+  CHECK(judged(twoGpus(), {counted, copied}).value == Value::kUnproved);  // not conserved
+  Observation anyCounter = counted;
+  anyCounter.path = PathKind::kNone;  // it counted something, and not on a link between the two
+  CHECK(judged(twoGpus(), {anyCounter, copied, conserved(Outcome::kDirect)}).value ==
+        Value::kUnproved);
+  CHECK(
+      judged(twoGpus(), {counted, on(copied, Way::kOut, Side::kBoth), conserved(Outcome::kDirect)})
+          .value == Value::kUnproved);  // the way back was not recorded
+  CHECK(judged(twoGpus(), {counted, copied, path(Outcome::kStaged), conserved(Outcome::kDirect)})
+            .value == Value::kConflict);
+}
+
 TEST_CASE("staged needs no precondition") {
   Subject unverified = twoGpus();
   unverified.verified = false;

@@ -184,10 +184,13 @@ TEST_CASE("copies of copy engines, by kind") {
     });
     CHECK(all.size() == 2);
     const auto out = only(all, kId, Way::kOut);
-    checkSeen(out, row.out, row.strength, Side::kSource);
+    // A copy between devices speaks for both ends.
+    const bool between = row.out == Outcome::kDirect;
+    checkSeen(out, row.out, row.strength, between ? Side::kBoth : Side::kSource);
     CHECK(out.kind == WitnessClass::kWork);
     CHECK(name(out.path) == name(row.path));
-    checkSeen(only(all, kId, Way::kBack), row.back, row.strength, Side::kSink);
+    checkSeen(only(all, kId, Way::kBack), row.back, row.strength,
+              between ? Side::kBoth : Side::kSink);
   }
 }
 
