@@ -13,6 +13,7 @@
 #include "harness/core/units.h"
 #include "harness/report/display.h"
 #include "harness/report/matrix.h"
+#include "harness/report/path_evidence.h"
 #include "harness/report/rows.h"
 
 namespace gdrbench::report {
@@ -42,7 +43,9 @@ std::string titleOf(const Row& row) {
   }
   title += ", from the row to the column";
   const std::string drive = row.drive == "host" ? "" : ", " + row.drive + " drive";
-  if (row.path != "direct" || !drive.empty()) title += fmt::format(" ({}{})", row.path, drive);
+  if (row.path != "direct" || !drive.empty()) {
+    title += fmt::format(" (asked path: {}{})", row.path, drive);
+  }
   return oneLine(title);
 }
 
@@ -162,6 +165,17 @@ void addChecked(std::vector<std::string>& lines, const Document& document, const
   lines.push_back(line);
 }
 
+/// By what paths the cells are proved to have gone: "verdict direct (nvlink): cuda:0 -> cuda:1".
+void addVerdicts(std::vector<std::string>& lines, const Document& document, const Matrix& matrix) {
+  Grouped verdicts(false);
+  for (const MatrixCell& cell : matrix.cells) {
+    const Row& row = rowOf(document, cell);
+    if (!isOk(row) || !row.verdict) continue;
+    verdicts.add("verdict " + verdictText(row), nameOf(matrix, cell.source, cell.destination));
+  }
+  verdicts.write(lines);
+}
+
 /// Why cells are empty, and what is to be known about others.
 void addCauses(std::vector<std::string>& lines, const Document& document, const Matrix& matrix) {
   Grouped causes(true), marks(false);
@@ -209,6 +223,7 @@ std::vector<MatrixTables> matrixTablesOf(const Document& document) {
     const std::string title = titleOf(rowOf(document, matrix.cells.front()));
     one.tables.push_back(gridOf(document, matrix, title, figureCell));
     addLinks(one, document, matrix);
+    addVerdicts(one.lines, document, matrix);
     addSlowParts(one.lines, document, matrix);
     addCauses(one.lines, document, matrix);
     addChecked(one.lines, document, matrix);

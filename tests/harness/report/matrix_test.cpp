@@ -120,7 +120,7 @@ TEST_CASE("directions, sizes, transports and paths have matrices of their own") 
   CHECK(matricesOf(document).size() == 5);
   const std::string text = render(document, Format::kTable, {});
   CHECK(has(text, "both ways at once, the sum in GB/s"));
-  CHECK(has(text, "(staged)"));
+  CHECK(has(text, "(asked path: staged)"));
 }
 
 TEST_CASE("ping-pong shows half of the round trip") {
@@ -237,6 +237,16 @@ TEST_CASE("links are printed once when all are the same, and as a matrix when th
   const std::string text = render(document, Format::kTable, {});
   CHECK(has(text, "links of these cells"));
   CHECK(has(text, "SYS, NUMA 0 -> 1"));
+}
+
+TEST_CASE("verdicts are told below the matrix, cells that share one together") {
+  Document document = machine(2);
+  CHECK_FALSE(has(render(document, Format::kTable, {}), "verdict"));
+  for (Row& row : document.rows) row.verdict = PathVerdict{"unproved", "", {"no counter"}};
+  cell(document, "cuda:0 -> cuda:1").verdict = PathVerdict{"direct", "nvlink", {"all of it"}};
+  const std::string text = render(document, Format::kTable, {});
+  CHECK(has(text, "verdict direct (nvlink): cuda:0 -> cuda:1"));
+  CHECK(has(text, "verdict unproved: cuda:1 -> cuda:0"));
 }
 
 TEST_CASE("places are ordered by number, host memory first, far host memory by its name") {
