@@ -80,6 +80,23 @@ class FakeGpus(BenchTest):
             self.assertEqual(row["check"]["messages"], row["check"]["received"])
             self.assertEqual(row["path"], "direct" if row["label"] == "cuda_copy" else "staged")
 
+    def test_sizes_are_those_that_were_asked_for_to_the_byte(self):
+        sizes = [1, 3, 5, 15, 33, 4097, 1048577]
+        transports = ["cuda_copy", {"loopback": {"paths": ["staged"]}}, {"tcp": {"paths": ["staged"]}}]
+        document = self.on_gpus(transports, [{"ping-pong": {"sizes": sizes}}], stop={"iterations": 6},
+                                witness="off")
+        self.assertEqual(sorted({row["size_bytes"] for row in document.data["rows"]}), sizes)
+        for row in document.data["rows"]:
+            self.assert_outcome(row, "ok")
+            self.assertEqual(row["check"]["bytes"], row["check"]["messages"] * row["size_bytes"])
+            self.assertEqual(row["check"]["messages"], row["check"]["received"])
+
+    def test_one_gpu_for_both_sides_is_no_pair_of_gpus(self):
+        document = self.on_gpus(["cuda_copy"], memory="cuda:0", stop={"iterations": 20})
+        row = document.row("cuda_copy")
+        self.assert_outcome(row, "ok")
+        self.assertEqual(row["path_verdict"]["by"], "same-gpu", row["path_verdict"])
+
     def test_host_memory_is_never_put_in_the_place_of_a_gpus(self):
         document = self.on_gpus(["tcp", {"nccl": {"paths": ["staged"]}}], code=77)
         self.assert_outcome(document.row("tcp"), "skipped", "does not take cuda:0 memory")
