@@ -17,6 +17,10 @@ using std::chrono::steady_clock;
 /// would give up on a peer that stands still for long.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 
+/// Some lanes call a message sent once they have copied it (libfabric's inject): it is on its way
+/// for a while yet, and the sender may have to help it along.
+constexpr auto kOnItsWay = std::chrono::milliseconds(100);
+
 /// Not that of any block: old bytes cannot pass for these.
 constexpr std::uint64_t kSeedShift = 0x66726f7a656e;
 
@@ -100,8 +104,9 @@ FrozenStep FrozenPeer::probe() {
   const double taken_ns =
       std::chrono::duration<double, std::nano>(steady_clock::now() - start).count();
   std::string found = fmt::format("it completed after {}", formatDuration(taken_ns));
-  if (!pulls()) return {FrozenStep::Kind::kProbed, true, std::move(found)};
-  return compare(FrozenStep::Kind::kProbed, std::move(found));
+  if (pulls()) return compare(FrozenStep::Kind::kProbed, std::move(found));
+  if (!settle()) return {FrozenStep::Kind::kProbed, false, lane_.errorDetail().what()};
+  return {FrozenStep::Kind::kProbed, true, std::move(found)};
 }
 
 FrozenStep FrozenPeer::look() {
@@ -130,6 +135,19 @@ bool FrozenPeer::await(Event::Kind kind) {
     }
   }
   return false;
+}
+
+/// False when the lane failed.
+bool FrozenPeer::settle() {
+  std::array<Event, 8> events;
+  const auto deadline = steady_clock::now() + kOnItsWay;
+  while (steady_clock::now() < deadline) {
+    const std::size_t count = lane_.poll(events);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (events[i].kind == Event::Kind::kFailed) return false;
+    }
+  }
+  return true;
 }
 
 void FrozenPeer::drain() {

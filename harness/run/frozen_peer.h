@@ -41,7 +41,8 @@ class FrozenPeer {
 
   /// Responder: what the message needs of it, so that it may stand still from here on.
   Status prepare();
-  /// Initiator: at most kPatience for one message.
+  /// Initiator: at most kPatience for one message, and kOnItsWay for what is called sent before it
+  /// is there.
   FrozenStep probe();
   /// Responder: without touching the lane.
   FrozenStep look();
@@ -53,6 +54,7 @@ class FrozenPeer {
   [[nodiscard]] bool pulls() const { return parts_.flow == DataFlow::kPull; }
   FrozenStep compare(FrozenStep::Kind kind, std::string found);
   bool await(Event::Kind kind);
+  bool settle();
 
   BlockRunner::Parts parts_;
   Lane& lane_;
