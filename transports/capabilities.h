@@ -37,6 +37,9 @@ struct Capabilities {
   bool oneProcess = false;
   /// The library moves nothing while the other side's process stands still, whatever the path.
   bool peerMustRun = false;
+  /// The process that moves a message has the other side's memory mapped, and so can take the bytes
+  /// through the host without any software of the other side.
+  bool mapsPeer = false;
   /// The operation that moves a message, in the field's words: "send", "write with CQ data",
   /// "read".
   std::string operation;

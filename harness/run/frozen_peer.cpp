@@ -156,16 +156,23 @@ void FrozenPeer::drain() {
   (void)await(initiator && !pulls() ? Event::Kind::kSent : Event::Kind::kArrived);
 }
 
-evidence::Observation frozenPeerSeen(const Case& testCase, DataFlow flow, const FrozenStep& probed,
-                                     const FrozenStep& looked) {
+evidence::Observation frozenPeerSeen(const Case& testCase, const Capabilities& can,
+                                     const FrozenStep& probed, const FrozenStep& looked) {
   evidence::Observation seen = about(testCase);
-  const bool pulls = flow == DataFlow::kPull;
+  const bool pulls = can.flow == DataFlow::kPull;
   if (pulls) {
     seen.way = evidence::Way::kBack;
     seen.side = evidence::Side::kSource;
   }
   const bool good = probed.good && looked.good;
   seen.outcome = good ? evidence::Outcome::kDirect : evidence::Outcome::kStaged;
+  if (!good) {
+    seen.strength = evidence::Strength::kWeak;
+    seen.reason = "software of the peer takes part: it copies, or starts a device that does";
+  } else if (can.mapsPeer) {
+    seen.strength = evidence::Strength::kStrong;
+    seen.reason = "the other process reaches this memory too, and may have gone through the host";
+  }
   seen.observed =
       fmt::format("a message of {} {} a process that stood still: {}{}{}",
                   formatSize(testCase.bytes), pulls ? "fetched from" : "sent to", probed.detail,

@@ -62,9 +62,11 @@ class FrozenPeer {
   bool pending_ = false;  ///< this side waits for an event
 };
 
-/// What both steps come to.
-evidence::Observation frozenPeerSeen(const Case& testCase, DataFlow flow, const FrozenStep& probed,
-                                     const FrozenStep& looked);
+/// What both steps come to. A message that was there shows that no software of the peer staged it,
+/// which decides where nobody else can have. One that was not shows only that such software takes
+/// part: it may copy, or start a device that does.
+evidence::Observation frozenPeerSeen(const Case& testCase, const Capabilities& can,
+                                     const FrozenStep& probed, const FrozenStep& looked);
 /// Why it could not be had.
 evidence::Observation frozenPeerMissing(const Case& testCase, std::string reason);
 

@@ -85,6 +85,7 @@ class Controls {
     control.library.clear();
     control.env.clear();
     control.path = std::string(path);
+    control.cudaMemory = "auto";  // what the control's own transport needs
     control.drive = entry.capabilities(control.options).drive;
     return control;
   }

@@ -261,9 +261,9 @@ class Session {
         watch_.thaw(responder.index);
         return tell(responder, wire::encode(FrozenStep{FrozenStep::Kind::kLook}));
       case FrozenStep::Kind::kLooked:
-        observations_.push_back(frozenPeerSeen(
-            request_.testCase, capabilitiesOf(request_.testCase, request_.registry).flow, probed_,
-            *step));
+        observations_.push_back(frozenPeerSeen(request_.testCase,
+                                               capabilitiesOf(request_.testCase, request_.registry),
+                                               probed_, *step));
         return tell(initiator, wire::encode(FrozenStep{FrozenStep::Kind::kLook}));
       case FrozenStep::Kind::kProbe:
       case FrozenStep::Kind::kLook:

@@ -212,6 +212,7 @@ Capabilities capabilities(const OptionSet& options) {
   return {.memory = {MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda},
           .flow = DataFlow::kPush,
           .oneProcess = options.integer("processes") == 1,
+          .mapsPeer = true,
           .operation = "copy"};
 }
 

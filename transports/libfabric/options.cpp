@@ -87,7 +87,8 @@ std::string label(const OptionSet& options) {
   return fmt::format("libfabric:{}{}", options.text("provider"), op == "write" ? "" : "/" + op);
 }
 
-std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet&) {
+std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet& options) {
+  if (coreOf(options.text("provider")) != "efa") return {};
   return {{"FI_HMEM_DISABLE_P2P", "1"}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,18 @@ namespace gdrbench::libfabric {
 
 OptionTable options();
 
+/// Without its layers: "efa" of "efa", "tcp" of "tcp;ofi_rxm".
+inline std::string_view coreOf(std::string_view provider) {
+  return provider.substr(0, provider.find(';'));
+}
+
 /// Inline: the module needs it too, and cannot count on the program that opens it to export it.
 inline Capabilities capabilities(const OptionSet& options) {
   const std::string& op = options.text("op");
+  const std::string_view core = coreOf(options.text("provider"));
   return {.memory = {MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda},
           .flow = op == "read" ? DataFlow::kPull : DataFlow::kPush,
+          .mapsPeer = core == "shm" || core == "sm2",
           .operation = op == "write" ? "write with CQ data" : op};
 }
 
@@ -28,7 +36,8 @@ Status validate(const OptionSet& options);
 /// "libfabric:tcp", "libfabric:shm/read".
 std::string label(const OptionSet& options);
 
-/// FI_HMEM without peer-to-peer: providers then copy through host memory.
+/// FI_HMEM_DISABLE_P2P, for efa, which then copies through host memory. verbs, ofi_rxm and psm3
+/// refuse GPU memory instead, and shm takes no notice (1.18 to 2.6): nothing for them.
 std::vector<std::pair<std::string, std::string>> libraryStaged(const OptionSet& options);
 
 inline constexpr PathVariable kPathVariables[] = {

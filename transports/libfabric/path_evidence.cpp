@@ -7,6 +7,8 @@
 #include <limits>
 #include <string_view>
 
+#include "transports/libfabric/options.h"
+
 namespace gdrbench::libfabric {
 namespace {
 
@@ -20,10 +22,6 @@ constexpr std::pair kOldestKeys{1u, 18u}, kNewestKeys{2u, 6u};
 constexpr std::uint64_t kSurelyEager = 4096;
 
 constexpr std::string_view kFrozenPeer = "a one-sided message to a stopped peer would settle it";
-
-std::string_view coreOf(std::string_view provider) {
-  return provider.substr(0, provider.find(';'));
-}
 
 bool isOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();

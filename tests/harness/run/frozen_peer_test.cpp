@@ -9,6 +9,8 @@
 #include <cstring>
 
 using namespace gdrbench;
+using evidence::Outcome;
+using evidence::Strength;
 using std::chrono::steady_clock;
 
 namespace {
@@ -88,7 +90,14 @@ evidence::Observation tested(DataFlow flow, DelayedLane::Ways ways) {
   REQUIRE(responder.prepare());
   const FrozenStep probed = initiator.probe();
   const FrozenStep looked = responder.look();
-  return frozenPeerSeen(c, flow, probed, looked);
+  return frozenPeerSeen(c, {.flow = flow}, probed, looked);
+}
+
+evidence::Observation seenWith(const Capabilities& can, bool arrived) {
+  Case testCase;
+  testCase.bytes = 64;
+  return frozenPeerSeen(testCase, can, {FrozenStep::Kind::kProbed, true, "it completed"},
+                        {FrozenStep::Kind::kLooked, arrived, "looked"});
 }
 
 }  // namespace
@@ -120,4 +129,24 @@ TEST_CASE("frozen peer: who needs the peer is staged, sent or not") {
     CHECK(seen.observed.find("its bytes were not there") != seen.observed.npos);
   }
   CHECK(tested(DataFlow::kPull, {.peerMoves = true}).outcome == evidence::Outcome::kStaged);
+}
+
+TEST_CASE("what arrives at a frozen peer decides only where its sender cannot have staged it") {
+  const auto adapter = seenWith({}, true);
+  CHECK(adapter.outcome == Outcome::kDirect);
+  CHECK(adapter.strength == Strength::kDecisive);
+  // A copy without peer access is the sender's driver's own, both legs of it.
+  const auto copier = seenWith({.mapsPeer = true}, true);
+  CHECK(copier.outcome == Outcome::kDirect);
+  CHECK(copier.strength == Strength::kStrong);
+  CHECK_FALSE(copier.reason.empty());
+}
+
+TEST_CASE("a peer whose software takes part need not have staged") {
+  for (const bool maps : {false, true}) {
+    const auto seen = seenWith({.mapsPeer = maps}, false);
+    CHECK(seen.outcome == Outcome::kStaged);
+    CHECK(seen.strength == Strength::kWeak);
+    CHECK_FALSE(seen.reason.empty());
+  }
 }

@@ -97,6 +97,29 @@ TEST_CASE("paths that cannot be are skipped with the reason") {
   CHECK(skipOf("nccl/cuda:0-cuda:1/library-staged/ping-pong/8B") == "none");
 }
 
+TEST_CASE("a control allocates as its own transport needs, whatever the rows ask for") {
+  const Plan plan = goodPlan(
+      "transports: [nccl]\nmemory: {src: cuda:0, dst: cuda:1}\ncuda_memory: vmm\n"
+      "patterns: [ping-pong: {sizes: 8}]\n");
+  REQUIRE(plan.cases.at(0).cudaMemory == "vmm");
+  REQUIRE_FALSE(plan.controls.empty());
+  for (const ControlCase& control : plan.controls) {
+    CAPTURE(control.what);
+    CHECK(control.testCase.cudaMemory == (control.testCase.label == "nccl" ? "vmm" : "auto"));
+  }
+}
+
+TEST_CASE("a control is staged only where the library can be told to stage") {
+  const Plan plan = goodPlan(
+      "transports: [nccl, {libfabric: {provider: shm}}, {libfabric: {provider: efa}}]\n"
+      "memory: {src: cuda:0, dst: cuda:1}\npatterns: [ping-pong: {sizes: 8}]\nwitness: full\n");
+  std::set<std::string> told;
+  for (const ControlCase& control : plan.controls) {
+    if (control.testCase.path == "library-staged") told.insert(control.testCase.label);
+  }
+  CHECK(told == std::set<std::string>{"nccl", "libfabric:efa"});
+}
+
 TEST_CASE("stream drive: the effective window is the whole block, and a block is bounded") {
   const Plan plan = goodPlan(
       "transports: [nccl: {drive: stream}, nccl]\nmemory: {src: cuda:0, dst: cuda:1}\n"

@@ -157,7 +157,7 @@ TEST_CASE("what both steps of the frozen peer come to") {
   using Kind = FrozenStep::Kind;
   for (const bool probed : {false, true}) {
     for (const bool looked : {false, true}) {
-      const auto seen = frozenPeerSeen(c, DataFlow::kPush, {Kind::kProbed, probed, "a"},
+      const auto seen = frozenPeerSeen(c, {.flow = DataFlow::kPush}, {Kind::kProbed, probed, "a"},
                                        {Kind::kLooked, looked, "b"});
       CHECK((seen.outcome == evidence::Outcome::kDirect) == (probed && looked));
       CHECK(seen.way == evidence::Way::kOut);
@@ -165,8 +165,8 @@ TEST_CASE("what both steps of the frozen peer come to") {
       CHECK(seen.bytes == c.bytes);
     }
   }
-  const auto pulled =
-      frozenPeerSeen(c, DataFlow::kPull, {Kind::kProbed, true, "a"}, {Kind::kLooked, true, ""});
+  const auto pulled = frozenPeerSeen(c, {.flow = DataFlow::kPull}, {Kind::kProbed, true, "a"},
+                                     {Kind::kLooked, true, ""});
   CHECK(pulled.way == evidence::Way::kBack);
   CHECK(pulled.side == evidence::Side::kSource);
   const auto missing = frozenPeerMissing(c, "no reason");
