@@ -22,6 +22,7 @@ extern "C" __attribute__((noinline, visibility("default"))) int gdrbenchBlocking
 extern "C" __attribute__((visibility("default"))) ibv_context* ibv_open_device(ibv_device* device) {
   using Open = ibv_context*(ibv_device*);
   auto* open = reinterpret_cast<Open*>(dlsym(RTLD_NEXT, "ibv_open_device"));
+  if (open == nullptr) return nullptr;
   ibv_context* context = open(device);
   if (context == nullptr) return nullptr;
   gPoll = context->ops.poll_cq;
