@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/witness/allowance.h"
 
+#include <algorithm>
+
 namespace gdrbench::witness {
 namespace {
 
 /// Of each message, either way: headers of its last packet, its acknowledgement, a flag or a
 /// credit.
 constexpr std::uint64_t kPerMessage = 512;
+
+/// Cut or not, most of the payload has to be there.
+constexpr std::uint64_t kMostCut = 3;
 
 std::uint64_t above(std::uint64_t bytes, std::uint64_t partOf, const Payload& payload) {
   const std::uint64_t messages = plus(payload.sentMessages, payload.receivedMessages);
@@ -23,11 +28,13 @@ Bounds portBounds(const Passage& passage, const Payload& payload, const Scene& s
   return {passage.bytes, above(carried, kHeaders, payload)};
 }
 
-Bounds nvlinkBounds(const Passage& passage, const Payload& payload) {
+Bounds nvlinkBounds(const Passage& passage, const Payload& payload, std::size_t links) {
   constexpr std::uint64_t kExcess = 10;  // data only, no headers: seen to be exact
   // Low-latency protocols write a flag with each 4 or 8 bytes, so that as much again goes over.
   const std::uint64_t withFlags = plus(passage.bytes, passage.bytes);
-  return {passage.bytes, above(withFlags, kExcess, payload)};
+  constexpr std::uint64_t kKib = 1024;
+  const std::uint64_t cut = std::min(times(kKib, links), passage.bytes / kMostCut);
+  return {passage.bytes - cut, above(withFlags, kExcess, payload)};
 }
 
 }  // namespace gdrbench::witness

@@ -14,7 +14,8 @@ inline constexpr std::uint64_t kTooSmall = std::uint64_t{64} << 10;
 /// workers of one host may share it, and then it counts both ways.
 Bounds portBounds(const Passage& passage, const Payload& payload, const Scene& scene);
 
-/// An NVLink of one GPU: only its own payload goes there, with flags.
-Bounds nvlinkBounds(const Passage& passage, const Payload& payload);
+/// An NVLink of one GPU: only its own payload goes there, with flags. Counters of KiB are cut, one
+/// for each of `links`: a little less than the payload may be all of it.
+Bounds nvlinkBounds(const Passage& passage, const Payload& payload, std::size_t links);
 
 }  // namespace gdrbench::witness

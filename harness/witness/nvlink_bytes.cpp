@@ -132,7 +132,8 @@ class NvlinkBytes final : public Witness {
       all.push_back(neutral(std::move(seen), "too little payload for a counter in KiB"));
       return;
     }
-    const Bounds bounds = nvlinkBounds(passage, payload);
+    const Bounds bounds =
+        nvlinkBounds(passage, payload, std::max<std::size_t>(1, before.links.size()));
     const GpuWide wide = gpuWide(before, after);
     const Judgement judged = judge(wide.flow, bounds);
     seen.observed = fmt::format("{} KiB {} over NVLink for {} KiB of payload", judged.bytes / kKib,

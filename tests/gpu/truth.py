@@ -14,8 +14,8 @@ Class = collections.namedtuple(
 # One run: settings over configs/gpu-truth.yaml. `libfabric`: which in its list of transports are that.
 Group = collections.namedtuple("Group", "name sets classes libfabric", defaults=((),))
 
-NO_WORD = ("provider shm says nothing of the way that a message took; copies between devices and the "
-           "bytes on NVLink are strong, and no witness is decisive")
+NO_WORD = ("provider shm says nothing of the way that a message took; copies between devices, where CUPTI "
+           "records them, and the bytes on NVLink decide together only")
 FEW_BYTES = "64 B: all messages of a measurement together must be 64 KiB or more for the counters"
 
 GROUPS = (

@@ -69,6 +69,7 @@ TEST_CASE("payload over NVLink, however the driver counts it") {
       {"repeated for each link", {5, 5, 5}, {5 + kKib, 5 + kKib, 5 + kKib}, Outcome::kDirect, ""},
       {"shares", {1, 2, 3}, {1 + kKib / 2, 2 + kKib / 4, 3 + kKib / 4 + 9}, Outcome::kDirect, ""},
       {"one link", {7}, {7 + kKib}, Outcome::kDirect, ""},
+      {"cut to KiB on each", {1, 2, 3}, {1 + kKib - 3, 2, 3}, Outcome::kDirect, ""},
       {"fits the sum only", {0, 0}, {kKib / 2, kKib / 2}, Outcome::kUnavailable, "fits the sum"},
       {"nothing", {5, 6, 7}, {5, 6, 7}, Outcome::kStaged, "not over NVLink"},
       {"nothing, repeated", {5, 5, 5}, {5, 5, 5}, Outcome::kStaged, "not over NVLink"},
