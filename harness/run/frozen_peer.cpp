@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 /// would give up on a peer that stands still for long.
 constexpr auto kPatience = std::chrono::milliseconds(500);
 
-/// Some lanes call a message sent once they have copied it (libfabric's inject): it is on its way
+/// Some lanes call a message sent once they have copied it, as when injecting: it is on its way
 /// for a while yet, and the sender may have to help it along.
 constexpr auto kOnItsWay = std::chrono::milliseconds(100);
 
