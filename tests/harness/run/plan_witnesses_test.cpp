@@ -58,7 +58,7 @@ TEST_CASE("auto: rows with GPU memory get a witness pass, others none") {
   for (const Case& c : plan.cases) CHECK(c.watching == Watching::kFree);
 }
 
-TEST_CASE("full: every row that moves bytes; free and off: none") {
+TEST_CASE("full: every row that moves bytes, and none with free and off") {
   const std::string base = std::string("transports: ['null', tcp]\n") + kSmall;
   CHECK(labels(planOf(base + "witness: full\n")) == Words{"tcp/host"});
   CHECK(planOf(base + "witness: full\n").controls.empty());  // no GPU: nothing to tell apart
