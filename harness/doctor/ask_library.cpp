@@ -9,7 +9,7 @@
 namespace gdrbench::doctor {
 
 template <class V>
-void fields(V& v, Library& x) {
+static void fields(V& v, Library& x) {
   v("user", x.user);
   v("name", x.name);
   v("version", x.version);

@@ -11,7 +11,7 @@
 namespace gdrbench::doctor {
 
 template <class V>
-void fields(V& v, CudaDevice& x) {
+static void fields(V& v, CudaDevice& x) {
   v("ordinal", x.ordinal);
   v("pci", x.pci);
   v("gpu_direct", x.gpuDirect);
@@ -22,7 +22,7 @@ void fields(V& v, CudaDevice& x) {
 }
 
 template <class V>
-void fields(V& v, CudaPeers& x) {
+static void fields(V& v, CudaPeers& x) {
   v("a", x.a);
   v("b", x.b);
   v("forth", x.forth);
@@ -30,7 +30,7 @@ void fields(V& v, CudaPeers& x) {
 }
 
 template <class V>
-void fields(V& v, CudaFacts& x) {
+static void fields(V& v, CudaFacts& x) {
   v("version", x.version);
   v("devices", x.devices);
   v("peers", x.peers);

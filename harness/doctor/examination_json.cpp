@@ -9,13 +9,13 @@ namespace gdrbench::doctor {
 namespace json = boost::json;
 
 template <class V>
-void fields(V& v, Fact& x) {
+static void fields(V& v, Fact& x) {
   v("key", x.key);
   v("value", x.value);
 }
 
 template <class V>
-void fields(V& v, Check& x) {
+static void fields(V& v, Check& x) {
   v("id", x.id);
   v("group", x.group);
   v("subject", x.subject);
@@ -27,7 +27,7 @@ void fields(V& v, Check& x) {
 }
 
 template <class V>
-void fields(V& v, Conclusion& x) {
+static void fields(V& v, Conclusion& x) {
   v("kind", x.kind);
   v("subject", x.subject);
   v("verdict", x.verdict);
@@ -36,7 +36,7 @@ void fields(V& v, Conclusion& x) {
 }
 
 template <class V>
-void fields(V& v, Examination& x) {
+static void fields(V& v, Examination& x) {
   v("gdrbench", x.program);
   v("host", x.host);
   v("facts", x.facts);

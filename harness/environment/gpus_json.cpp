@@ -8,7 +8,7 @@ namespace gdrbench {
 // The fields, once for both directions; found by the types of their arguments.
 
 template <class V>
-void fields(V& v, Gpu& x) {
+static void fields(V& v, Gpu& x) {
   v("index", x.index);
   v("pci", x.pci);
   v("problem", x.problem);
@@ -32,7 +32,7 @@ void fields(V& v, Gpu& x) {
 }
 
 template <class V>
-void fields(V& v, GpuPair& x) {
+static void fields(V& v, GpuPair& x) {
   v("a", x.a);
   v("b", x.b);
   v("nvlinks", x.nvlinks);
@@ -42,7 +42,7 @@ void fields(V& v, GpuPair& x) {
 }
 
 template <class V>
-void fields(V& v, GpuInventory& x) {
+static void fields(V& v, GpuInventory& x) {
   v("driver", x.driver);
   v("cuda_driver", x.cudaDriver);
   v("gpus", x.gpus);
