@@ -101,9 +101,8 @@ FrozenStep FrozenPeer::probe() {
             pending_ ? fmt::format("it did not complete within {} ms", kPatience.count())
                      : lane_.errorDetail().what()};
   }
-  const double taken_ns =
-      std::chrono::duration<double, std::nano>(steady_clock::now() - start).count();
-  std::string found = fmt::format("it completed after {}", formatDuration(taken_ns));
+  const double took = std::chrono::duration<double, std::nano>(steady_clock::now() - start).count();
+  std::string found = fmt::format("it completed after {}", formatDuration(took));
   if (pulls()) return compare(FrozenStep::Kind::kProbed, std::move(found));
   if (!settle()) return {FrozenStep::Kind::kProbed, false, lane_.errorDetail().what()};
   return {FrozenStep::Kind::kProbed, true, std::move(found)};

@@ -36,7 +36,7 @@ Judgement unclear(std::uint64_t bytes, std::string why) {
 Known<std::uint64_t> noise(const Flow& flow) {
   if (flow.idleTime.count() <= 0) return std::uint64_t{0};
   if (!flow.idle) return Known<std::uint64_t>::unknown(flow.idle.why);
-  const auto moved = growth(*flow.idle, *flow.before);
+  auto moved = growth(*flow.idle, *flow.before);
   if (!moved) return moved;
   const double share =
       static_cast<double>(flow.runTime.count()) / static_cast<double>(flow.idleTime.count());

@@ -11,7 +11,7 @@
 namespace gdrbench::nccl {
 namespace {
 
-constexpr std::size_t kMostSettings = 64 * 1024;
+constexpr std::size_t kMostSettings = std::size_t{64} * 1024;
 
 std::string textOf(const std::string& path, std::size_t most) {
   std::ifstream file(path, std::ios::binary);
