@@ -90,7 +90,7 @@ class Watch {
 
   /// Lets a process stand still (SIGSTOP) and waits until it does: a short while, then an Error.
   Status freeze(std::size_t index);
-  /// Lets it go on. Ending it does so too.
+  /// Lets it go on. Asking one that was frozen to stop does so too.
   void thaw(std::size_t index);
 
   /// Asks a process to stop (SIGTERM).

@@ -56,6 +56,7 @@ struct Child {
   FrameReader reader;
   bool running = true;
   bool paused = false;
+  bool frozen = false;  ///< by us; who stands still for another reason is left as it is
 };
 
 ProcessEnd endOf(int status) {
@@ -66,6 +67,12 @@ ProcessEnd endOf(int status) {
     end.status = WEXITSTATUS(status);
   }
   return end;
+}
+
+/// To stop. A process that stands still does not see it before it goes on.
+void ask(const Child& child) {
+  ::kill(child.pid, SIGTERM);
+  if (child.frozen) ::kill(child.pid, SIGCONT);
 }
 
 Error cannotWait() {
@@ -313,8 +320,7 @@ void Watch::Impl::endAll(milliseconds grace) {
   if (done()) return;
   for (const auto& child : children) {
     if (!child->running) continue;
-    ::kill(child->pid, SIGTERM);
-    ::kill(child->pid, SIGCONT);  // one that stands still would not see it
+    ask(*child);
   }
   if (runUntil(steady_clock::now() + grace, done)) return;
   for (const auto& child : children) {
@@ -365,7 +371,7 @@ Result<Happening> Watch::next(TimePoint deadline) {
 }
 
 Status Watch::freeze(std::size_t index) {
-  const Child& child = *impl_->children.at(index);
+  Child& child = *impl_->children.at(index);
   const std::string tried = fmt::format("let process {} stand still", child.pid);
   if (!child.running || ::kill(child.pid, SIGSTOP) != 0) return systemError(tried, ESRCH);
   const auto deadline = steady_clock::now() + kStandsStill;
@@ -373,6 +379,7 @@ Status Watch::freeze(std::size_t index) {
   while (steady_clock::now() < deadline) {
     if (::waitid(P_PID, static_cast<id_t>(child.pid), &info, WSTOPPED | WNOHANG) == 0 &&
         info.si_pid == child.pid) {
+      child.frozen = true;
       return Done{};
     }
     std::this_thread::sleep_for(milliseconds(1));
@@ -382,15 +389,14 @@ Status Watch::freeze(std::size_t index) {
 }
 
 void Watch::thaw(std::size_t index) {
-  const Child& child = *impl_->children.at(index);
+  Child& child = *impl_->children.at(index);
+  child.frozen = false;
   if (child.running) ::kill(child.pid, SIGCONT);
 }
 
 void Watch::cancel(std::size_t index) {
   const Child& child = *impl_->children.at(index);
-  if (!child.running) return;
-  ::kill(child.pid, SIGTERM);
-  ::kill(child.pid, SIGCONT);  // one that stands still would not see it
+  if (child.running) ask(child);
 }
 
 void Watch::endAll(milliseconds grace) {
