@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of libfmt 9 that are no headers, compiled once and linked in: header-only they cost half
-// of the time to build, and the shared library may be missing where the program is carried to.
+// The parts of libfmt 9 that are no headers, compiled once and linked in: header-only they cost
+// half of the time to build, and the shared library may be missing where the program is carried to.
 #include <fmt/format-inl.h>
 
 #include <locale>
