@@ -23,11 +23,6 @@ namespace {
 constexpr int kUsage = 2;
 constexpr auto kProbeTime = std::chrono::seconds(20);
 
-int complain(const Error& error) {
-  fmt::print(stderr, "gdrbench: {}\n", error.what());
-  return kUsage;
-}
-
 std::string oneLine(std::string text) {
   for (char& c : text) {
     if (c == '\n') c = ' ';
@@ -105,7 +100,7 @@ int probeCommand(const Registry& registry, const std::string& transport) {
 
 namespace {
 
-/// The evidence of one row, by its id or the end of it, in whichever of the documents has it.
+/// The evidence of one row, in whichever of the documents has it.
 int explainRow(const std::vector<report::Document>& documents, const std::string& id) {
   std::vector<std::string_view> ids;
   bool found = false;
@@ -176,6 +171,11 @@ int schemaCommand(const Registry& registry, const std::string& what) {
 int configReferenceCommand(const Registry& registry) {
   fmt::print("{}", config::markdownReference(catalogue(registry)));
   return 0;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "gdrbench: {}\n", error.what());
+  return kUsage;
 }
 
 }  // namespace gdrbench

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/error.h"
 #include "harness/report/report.h"
 #include "harness/run/progress.h"
 #include "transports/registry.h"
@@ -47,6 +48,9 @@ int schemaCommand(const Registry& registry, const std::string& what);
 
 /// Prints configs/README.md.
 int configReferenceCommand(const Registry& registry);
+
+/// On standard error; answers the exit status of a usage or configuration error.
+int complain(const Error& error);
 
 /// How standard output can be written to.
 report::Style styleOfOutput();

@@ -13,13 +13,6 @@
 namespace gdrbench {
 namespace {
 
-constexpr int kUsage = 2;
-
-int complain(const Error& error) {
-  fmt::print(stderr, "gdrbench: {}\n", error.what());
-  return kUsage;
-}
-
 /// One of `values`, which stand between commas and in lower case.
 bool isAmong(std::string value, std::string_view values) {
   if (values == "*") return true;

@@ -175,6 +175,10 @@ int reportWords(const Words& words) {
     return 0;
   }
   if (parsed->rest.empty()) return usage("report takes one or more result files");
+  if (parsed->options.count("explain") != 0 &&
+      parsed->options.count("format") + parsed->options.count("base") != 0) {
+    return usage("--explain prints text about one row: no --format, no --base");
+  }
   auto format = report::parseFormat(valueOr<std::string>(*parsed, "format", "table"));
   if (!format) return usage(format.error().what());
   return reportCommand({parsed->rest, *format, valueOr<std::string>(*parsed, "base", ""),

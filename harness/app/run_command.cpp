@@ -20,13 +20,6 @@
 namespace gdrbench {
 namespace {
 
-constexpr int kUsage = 2;
-
-int complain(const Error& error) {
-  fmt::print(stderr, "gdrbench: {}\n", error.what());
-  return kUsage;
-}
-
 /// results/local/<time>_<name>, numbered when it exists.
 std::string freshFolder(const std::string& name) {
   const std::string stem = fmt::format("results/local/{:%Y%m%d-%H%M%S}_{}",

@@ -114,9 +114,7 @@ std::vector<Matrix> matricesOf(const Document& document) {
 
 std::string linkOf(const Row& row) {
   for (const Run& run : row.runs) {
-    for (const auto& [key, value] : run.initiator) {
-      if (key == "link") return value;
-    }
+    if (std::string link = factOf(run.initiator, "link"); !link.empty()) return link;
   }
   return {};
 }

@@ -25,12 +25,6 @@ Ends endsOf(const Row& row) {
   return {row.memory.substr(0, at), row.memory.substr(at + kTo.size())};
 }
 
-std::string factOf(const Facts& facts, std::string_view key) {
-  const auto found =
-      std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == key; });
-  return found == facts.end() ? "" : found->second;
-}
-
 bool onGpu(const std::string& memory) {
   return memory.starts_with("cuda");
 }

@@ -5,10 +5,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "harness/report/document.h"
 
 namespace gdrbench::report {
+
+/// The value of the first fact of that key; empty: there is none.
+inline std::string factOf(const Facts& facts, std::string_view key) {
+  const auto found =
+      std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == key; });
+  return found == facts.end() ? std::string() : found->second;
+}
 
 inline bool isOk(const Row& row) {
   return row.outcome.kind == OutcomeKind::kOk;

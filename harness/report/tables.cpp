@@ -42,6 +42,7 @@ constexpr std::array kMarks = {
     MarkText{"path_differs", "the evidence contradicts the path that the row was asked to take"},
     MarkText{"witness_perturbs",
              "the run that carried all witnesses was more than 10 % away from the timed ones"},
+    MarkText{"witness_failed", "the run that was to carry all witnesses failed: see --explain"},
 };
 
 /// What a cell needs beside its row.

@@ -60,6 +60,15 @@ json::object optionsToJson(OptionTable table, const OptionSet& set) {
 
 }  // namespace
 
+std::string memoryText(const Case& c) {
+  if (c.source == c.destination) return c.source.text();
+  return fmt::format("{} -> {}", c.source.text(), c.destination.text());
+}
+
+bool onGpu(const Case& c) {
+  return c.source.kind == MemoryKind::kCuda || c.destination.kind == MemoryKind::kCuda;
+}
+
 std::string_view name(Watching watching) {
   switch (watching) {
     case Watching::kNone:

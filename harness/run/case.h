@@ -85,6 +85,11 @@ Result<Case> caseFromJson(const boost::json::value& value, const Registry& regis
 /// fnv1a-64 of the case's JSON, hexadecimal.
 std::string digest(const Case& testCase, const Registry& registry);
 
+/// "host", or "cuda:0 -> cuda:1".
+std::string memoryText(const Case& testCase);
+/// The memory of one side at least lies in a GPU.
+bool onGpu(const Case& testCase);
+
 std::string_view name(Verify verify);
 std::string_view name(Watching watching);  // "off" "free" "full"
 std::string_view name(Direction direction);

@@ -63,9 +63,7 @@ report::Row rowOf(const Case& c, const Registry& registry) {
   row.operation = can.operation;
   row.path = c.path;
   row.drive = name(c.drive);
-  row.memory = c.source == c.destination
-                   ? c.source.text()
-                   : fmt::format("{} -> {}", c.source.text(), c.destination.text());
+  row.memory = memoryText(c);
   row.pattern = c.pattern;
   row.bytes = c.bytes;
   row.direction = stamps ? "" : std::string(name(c.direction));
@@ -171,6 +169,10 @@ class Conductor {
                                  secondsLeft());
       SessionResult session = runOne(control.testCase, 0);
       request_.progress.finished(session.run, control.testCase.id);
+      if (session.run.outcome.kind != report::OutcomeKind::kOk) {
+        result_.document.notes.push_back(fmt::format("a control did not run ({}): {}", control.what,
+                                                     session.run.outcome.reason));
+      }
       report::Control seen{.name = control.what,
                            .truth = control.staged ? "staged" : "direct",
                            .outcome = std::move(session.run.outcome),

@@ -148,9 +148,7 @@ std::optional<std::string> skipReason(const Case& c, const TransportEntry& entry
   if (entry.make == nullptr && entry.module.empty()) {
     return fmt::format("{} is not built in; build with -D{}=ON", entry.name, entry.notBuilt);
   }
-  const bool onDevice =
-      c.source.kind == MemoryKind::kCuda || c.destination.kind == MemoryKind::kCuda;
-  if (c.path != kDirectPath && !onDevice) {
+  if (c.path != kDirectPath && !onGpu(c)) {
     return fmt::format("path '{}' is for device memory; host memory needs no staging", c.path);
   }
   if (c.path == kStagedPath) return stagingProblem(c, entry, registry);

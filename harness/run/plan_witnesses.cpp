@@ -9,15 +9,6 @@
 namespace gdrbench {
 namespace {
 
-bool onGpu(const Case& c) {
-  return c.source.kind == MemoryKind::kCuda || c.destination.kind == MemoryKind::kCuda;
-}
-
-std::string memoryOf(const Case& c) {
-  return c.source == c.destination ? c.source.text()
-                                   : fmt::format("{} -> {}", c.source.text(), c.destination.text());
-}
-
 bool takes(const Capabilities& can, const MemoryName& memory) {
   return std::find(can.memory.begin(), can.memory.end(), memory.kind) != can.memory.end();
 }
@@ -53,7 +44,7 @@ class Controls {
     Case control = over(c, entry, kDirectPath);
     const Capabilities can = entry.capabilities(control.options);
     if (!takes(can, c.source) || !takes(can, c.destination) || c.source == c.destination) return;
-    add(fmt::format("{}, {}: nothing else can move the bytes", entry.name, memoryOf(c)), false,
+    add(fmt::format("{}, {}: nothing else can move the bytes", entry.name, memoryText(c)), false,
         std::move(control));
   }
 
@@ -91,7 +82,7 @@ class Controls {
   }
 
   void add(std::string what, bool staged, Case control) {
-    control.id = fmt::format("control/{}/{}/{}", control.label, memoryOf(control), control.path);
+    control.id = fmt::format("control/{}/{}/{}", control.label, memoryText(control), control.path);
     if (!ids_.insert(control.id).second) return;
     plan_.controls.push_back({std::move(what), staged, std::move(control)});
   }

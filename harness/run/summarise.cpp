@@ -161,10 +161,10 @@ void fillHarnessShare(report::Headline& head, const report::Overhead& overhead) 
 // --- marks ---------------------------------------------------------------------------------------
 
 /// The marks that are made here, and made anew; others have been put on a row by somebody else.
-constexpr std::array<std::string_view, 12> kMarks = {
-    "not_steady",       "no_warmup",     "drift",          "two_modes",
-    "imprecise",        "sampled_check", "unchecked",      "partly_checked",
-    "below_resolution", "host_limited",  "rounds_missing", "witness_perturbs"};
+constexpr std::array<std::string_view, 13> kMarks = {
+    "not_steady",     "no_warmup",        "drift",          "two_modes",        "imprecise",
+    "sampled_check",  "unchecked",        "partly_checked", "below_resolution", "host_limited",
+    "rounds_missing", "witness_perturbs", "witness_failed"};
 
 void forgetMarks(Row& row) {
   std::erase_if(row.marks, [](const std::string& mark) {
@@ -176,7 +176,7 @@ void forgetMarks(Row& row) {
 /// what they do, or its evidence may not be theirs.
 bool witnessPerturbs(const Row& row) {
   constexpr double kTolerance = 0.10;
-  if (!row.witness) return false;
+  if (!row.witness || row.witness->outcome.kind != OutcomeKind::kOk) return false;
   const Run& run = *row.witness;
   const auto apart = [&](double there, double here) {
     return here > 0 && std::abs(there / here - 1) > kTolerance;
@@ -205,6 +205,7 @@ void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
   add(check.mode == "all" && check.messages < check.sent, "partly_checked");
   add(runs.size() < row.runs.size(), "rounds_missing");
   add(witnessPerturbs(row), "witness_perturbs");
+  add(row.witness && row.witness->outcome.kind != OutcomeKind::kOk, "witness_failed");
   // A transport that moves no data is the measure of the other rows and not measured by itself.
   if (check.mode == "none") return;
   const report::Headline& head = row.headline;

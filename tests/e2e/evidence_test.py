@@ -71,6 +71,9 @@ class Evidence(BenchTest):
         self.assert_usage_error(self.command("report", result, "--explain", row["id"][:-1]),
                                 f"did you mean '{row['id']}'?")
 
+        self.assert_usage_error(self.command("report", result, "--explain", row["id"], "--format", "csv"),
+                                "no --format")
+
     def test_a_stored_verdict_cannot_be_written_into_a_file(self):
         document = self.on_gpus([{"silent_stager": {"lies": True}}], stop={"iterations": 20})
         data = document.data

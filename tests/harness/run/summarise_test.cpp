@@ -289,6 +289,21 @@ TEST_CASE("marks say what is doubtful about a row") {
   CHECK(marks([](Run& run) { run.check.messages = 99; }) == Marks{"partly_checked"});
 }
 
+TEST_CASE("a witness pass that failed, or measured something else, is marked") {
+  Row row = rowOf("a", {latencyRun(1000), latencyRun(1000)});
+  row.witness = latencyRun(1050);
+  CHECK(summarised(row).marks ==
+        summarised(rowOf("a", {latencyRun(1000), latencyRun(1000)})).marks);
+  row.witness = latencyRun(1200);
+  CHECK(marked(summarised(row), "witness_perturbs"));
+  fail(*row.witness, ErrorCode::kCrash, "responder");
+  CHECK(marked(summarised(row), "witness_failed"));
+  CHECK_FALSE(marked(summarised(row), "witness_perturbs"));
+  Row stream = rowOf("a", {rateRun(1e9)});
+  stream.witness = rateRun(0.8e9);
+  CHECK(marked(summarised(stream), "witness_perturbs"));
+}
+
 TEST_CASE("checks that were not made are marked") {
   Run run = latencyRun(100'000);
   run.check = {"sample", 1, 64, 100};
