@@ -364,7 +364,17 @@ std::string describePlan(const Plan& plan) {
                         c.skip ? "  SKIPPED: " + *c.skip : "");
     if (!c.skip) seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
   }
-  text += fmt::format("at most about {:.0f} s, plus set-up\n", seconds * plan.rounds);
+  seconds *= plan.rounds;
+  if (!plan.witnessed.empty()) {
+    text += fmt::format("then {} controls of the path and {} witness passes, short runs\n",
+                        plan.controls.size(), plan.witnessed.size());
+  }
+  const auto add = [&](const Case& c) {
+    seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
+  };
+  for (const ControlCase& control : plan.controls) add(control.testCase);
+  for (const std::size_t index : plan.witnessed) add(witnessPass(plan.cases[index]));
+  text += fmt::format("at most about {:.0f} s, plus set-up\n", seconds);
   return text;
 }
 

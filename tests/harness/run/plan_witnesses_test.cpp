@@ -98,6 +98,14 @@ TEST_CASE("a control of each pair, and no direct one within a single memory") {
   CHECK(controls(same) == Words{"loopback staged"});
 }
 
+TEST_CASE("a described plan names what follows the rounds") {
+  const Plan plan = planOf(std::string("transports: [cuda_copy]\n") + kGpus + kSmall);
+  CHECK(describePlan(plan).find("then 2 controls of the path and 1 witness passes") !=
+        std::string::npos);
+  const Plan none = planOf(std::string("transports: [tcp]\n") + kSmall);
+  CHECK(describePlan(none).find("witness") == std::string::npos);
+}
+
 TEST_CASE("a witness pass is the same case, short and without samples") {
   const Plan plan = planOf(std::string("transports: [tcp]\nwitness: full\n") + kSmall +
                            "stop: {min_time: 2s, max_time: 9s}\n");
