@@ -43,7 +43,7 @@ class Controls {
   void addDirect(const Case& c, const TransportEntry& entry) {
     Case control = over(c, entry, kDirectPath);
     const Capabilities can = entry.capabilities(control.options);
-    if (!takes(can, c.source) || !takes(can, c.destination) || c.source == c.destination) return;
+    if (!takes(can, c.source) || !takes(can, c.destination)) return;
     add(fmt::format("{}, {}: nothing else can move the bytes", entry.name, memoryText(c)), false,
         std::move(control));
   }

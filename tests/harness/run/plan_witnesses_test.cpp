@@ -88,14 +88,14 @@ TEST_CASE("controls: one of each truth for a pair of memories, and the library t
   }
 }
 
-TEST_CASE("a control of each pair, and no direct one within a single memory") {
+TEST_CASE("a control of each truth for each pair, within a single GPU too") {
   const Plan pairs = planOf(std::string("transports: [cuda_copy]\n"
                                         "memory: [{src: cuda:0, dst: cuda:1}, "
                                         "{src: cuda:1, dst: cuda:0}]\n") +
                             kSmall);
   CHECK(pairs.controls.size() == 4);
   const Plan same = planOf(std::string("transports: [cuda_copy]\nmemory: cuda:0\n") + kSmall);
-  CHECK(controls(same) == Words{"loopback staged"});
+  CHECK(controls(same) == Words{"cuda_copy direct", "loopback staged"});
 }
 
 TEST_CASE("a described plan names what follows the rounds") {
