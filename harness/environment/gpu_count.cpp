@@ -21,21 +21,36 @@ int namedIn(std::string_view devices) {
   return count;
 }
 
+/// "nvidia0", not "nvidiactl" nor "nvidia-uvm".
+bool isDevice(std::string_view name) {
+  constexpr std::string_view kStem = "nvidia";
+  return name.starts_with(kStem) && name.size() > kStem.size() &&
+         name.find_first_not_of("0123456789", kStem.size()) == name.npos;
+}
+
+/// Some containers have the devices and not the driver's folder in /proc.
+int presentIn(const std::string& root) {
+  std::error_code none;
+  const std::filesystem::directory_iterator driver(root + "/proc/driver/nvidia/gpus", none);
+  if (!none) return static_cast<int>(std::distance(begin(driver), end(driver)));
+  const std::filesystem::directory_iterator devices(root + "/dev", none);
+  if (none) return 0;
+  return static_cast<int>(std::count_if(begin(devices), end(devices), [](const auto& each) {
+    return isDevice(each.path().filename().string());
+  }));
+}
+
 }  // namespace
 
-int visibleGpus(const std::string& proc, std::optional<std::string_view> cudaVisibleDevices) {
-  std::error_code none;
-  const std::filesystem::directory_iterator gpus(proc, none);
-  if (none) return 0;
-  const auto present = static_cast<int>(std::distance(begin(gpus), end(gpus)));
+int visibleGpus(const std::string& root, std::optional<std::string_view> cudaVisibleDevices) {
+  const int present = presentIn(root);
   return cudaVisibleDevices ? std::min(present, namedIn(*cudaVisibleDevices)) : present;
 }
 
 int visibleGpus() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return visibleGpus("/proc/driver/nvidia/gpus", visible == nullptr
-                                                     ? std::optional<std::string_view>{}
-                                                     : std::string_view(visible));
+  return visibleGpus(
+      "", visible == nullptr ? std::optional<std::string_view>{} : std::string_view(visible));
 }
 
 }  // namespace gdrbench
