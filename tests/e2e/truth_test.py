@@ -22,7 +22,11 @@ QUICK = ("rounds=1", "stop.iterations=6", "warmup={messages: 4, min_time: 0s, ma
 HERE = {
     "two GPUs": ("base=cuda_copy", "transports=[{tcp: {paths: [staged]}}, {loopback: {paths: [staged]}}, "
                  "cuda_copy, {cuda_copy: {peer_access: false}}]"),
-    "one GPU": ("base=cuda_copy", "transports=[cuda_copy, {loopback: {paths: [staged]}}]"),
+    "one GPU": ("transports=[cuda_copy, {cuda_copy: {processes: 1}}, {tcp: {paths: [staged]}}, "
+                "{loopback: {paths: [staged]}}]",),
+    "one, no IPC": ("transports=[{cuda_copy: {processes: 1}}, {loopback: {paths: [staged]}}]",),
+    "GPU to host": (),
+    "host to GPU": (),
     "host memory": (),
 }
 
@@ -61,7 +65,7 @@ class Truth(BenchTest):
         text = truth.table(lines)
         self.assertEqual(truth.counted(lines, truth.WRONG), 0, text)
         ran = [line for line in lines if line.state != truth.NOT_RUN]
-        self.assertEqual(len(ran), 8 * len(SIZES), text)
+        self.assertEqual(len(ran), 14 * len(SIZES), text)
         for line in ran:
             # A link that counts is what a fake driver has not.
             known = truth.MISS if line.expected == truth.DIRECT else truth.RIGHT

@@ -18,6 +18,10 @@ def class_of(label, group=0):
     return next(kind for kind in truth.GROUPS[group].classes if kind.label == label)
 
 
+def group_of(name):
+    return next(group for group in truth.GROUPS if group.name == name)
+
+
 def judged(label, verdict, by="", **more):
     kind = class_of(label)
     return truth.judge("g", kind, 64, row(label, kind.path, verdict, by=by, **more), True)
@@ -78,6 +82,47 @@ class Lines(unittest.TestCase):
         self.assertFalse(truth.good([line]))
 
 
+class OneGpu(unittest.TestCase):
+    def test_groups_of_one_gpu_need_no_second(self):
+        for group in truth.GROUPS:
+            text = " ".join(group.sets)
+            other = "cuda:1" in text or not any(each.startswith("memory=") for each in group.sets)
+            self.assertEqual(group.gpus, 2 if other else 1, group.name)
+
+    def test_there_are_enough_classes_on_one_gpu(self):
+        classes = [kind for group in truth.GROUPS if group.gpus < 2 for kind in group.classes]
+        self.assertGreaterEqual(len(classes), 12)
+        for expected in (truth.SAME_GPU, truth.STAGED, truth.OWN_HOST, truth.NOT_APPLICABLE):
+            self.assertGreaterEqual(sum(1 for kind in classes if kind.expected == expected), 2, expected)
+
+    def test_the_base_is_one_of_the_group(self):
+        for group in truth.GROUPS:
+            bases = [each.removeprefix("base=") for each in group.sets if each.startswith("base=")]
+            for base in bases:
+                self.assertIn(base, [kind.label for kind in group.classes])
+
+    def test_what_nothing_can_prove_is_open_when_missed_and_judged_otherwise(self):
+        kind = next(each for each in group_of("one GPU").classes if each.open)
+        for verdict, by, state in [("unproved", "", truth.OPEN), ("direct", "same-gpu", truth.RIGHT),
+                                   ("staged", "", truth.WRONG), ("conflict", "", truth.WRONG),
+                                   ("direct", "nvlink", truth.WRONG)]:
+            line = truth.judge("g", kind, 64, row(kind.label, kind.path, verdict, by=by), True)
+            self.assertEqual(line.state, state, verdict)
+            self.assertEqual(truth.good([line]), state != truth.WRONG)
+        line = truth.judge("g", kind, 64, row(kind.label, kind.path, "unproved"), True)
+        self.assertEqual(line.reasons, ("as it was seen", truth.NO_LINK))
+        self.assertIn("0 right, 0 missed, 0 wrong, 0 not run, 1 open, 0 left out", truth.table([line]))
+        self.assertEqual(truth.judge("g", kind, 64, None, True).state, truth.NOT_RUN)
+
+    def test_a_gpu_and_its_own_host(self):
+        for name in ("GPU to host", "host to GPU"):
+            kind, = group_of(name).classes
+            for verdict, by, state in [("direct", "", truth.RIGHT), ("direct", "nvlink", truth.WRONG),
+                                       ("staged", "", truth.WRONG), ("unproved", "", truth.MISS)]:
+                line = truth.judge(name, kind, 64, row(kind.label, kind.path, verdict, by=by), False)
+                self.assertEqual(line.state, state)
+
+
 class Tables(unittest.TestCase):
     def all_lines(self, with_libfabric, change=lambda kind, row: row):
         lines = []
@@ -92,7 +137,7 @@ class Tables(unittest.TestCase):
     def test_the_truth_is_good(self):
         lines = self.all_lines(True)
         self.assertTrue(truth.good(lines), truth.table(lines))
-        self.assertIn(f"{len(lines)} right, 0 missed, 0 wrong, 0 not run, 0 left out", truth.table(lines))
+        self.assertIn(f"{len(lines)} right, 0 missed, 0 wrong, 0 not run, 0 open, 0 left out", truth.table(lines))
 
     def test_one_unproved_row_is_not_good_and_its_reasons_are_printed(self):
         def unproved(kind, each):
@@ -124,9 +169,12 @@ class Doctor(unittest.TestCase):
             ("gpu 0 - gpu 1", "possible", ""),
             ("GPUDirect RDMA", "not possible here", "there is no RDMA device")]
 
-    def problems(self, conclusions, code=0):
-        return truth.doctor_problems(
-            {"conclusions": [dict(zip(("subject", "verdict", "why"), each)) for each in conclusions]}, code)
+    ONE = [GOOD[0], GOOD[3]]
+
+    def problems(self, conclusions, code=0, gpus=2):
+        words = ("subject", "verdict", "why")
+        return truth.doctor_problems({"conclusions": [dict(zip(words, each)) for each in conclusions]}, code,
+                                     gpus)
 
     def test_two_gpus_and_no_rdma_device(self):
         self.assertEqual(self.problems(self.GOOD), [])
@@ -138,6 +186,13 @@ class Doctor(unittest.TestCase):
             other = (self.GOOD[index][0], "unknown", "something")
             self.assertEqual(len(self.problems([*rest, other])), 1)
         self.assertEqual(len(self.problems(self.GOOD, code=3)), 1)
+
+    def test_one_gpu_is_able_and_makes_no_path(self):
+        self.assertEqual(self.problems(self.ONE, code=3, gpus=1), [])
+        self.assertEqual(len(self.problems(self.ONE, code=0, gpus=1)), 1)
+        self.assertEqual(len(self.problems(self.ONE[:1], code=3, gpus=1)), 1)
+        self.assertEqual(len(self.problems(self.ONE[1:], code=3, gpus=1)), 1)
+        self.assertEqual(len(self.problems([*self.ONE, self.GOOD[2]], code=3, gpus=1)), 1)
 
 
 if __name__ == "__main__":
