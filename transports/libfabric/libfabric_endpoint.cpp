@@ -108,11 +108,12 @@ std::string memlock() {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : formatSize(limit.rlim_cur);
 }
 
-Error registrationError(const Buffer& buffer, const std::string& provider, long code) {
+Error registrationError(const Buffer& buffer, std::string_view how, std::string_view provider,
+                        long code) {
   const bool limited = code == -FI_ENOMEM || code == -FI_EAGAIN;
   return fabricError(
-      fmt::format("register {} of {} memory with provider {}", formatSize(buffer.bytes()),
-                  buffer.memory().text(), provider),
+      fmt::format("register {} of {} memory ({}) with provider {}", formatSize(buffer.bytes()),
+                  buffer.memory().text(), how, provider),
       code, limited ? fmt::format("the locked-memory limit (ulimit -l) is {}", memlock()) : "",
       limited ? ErrorCode::kNoMemory : ErrorCode::kTransport);
 }
@@ -192,7 +193,7 @@ Result<Fid<fid_mr>> LibfabricEndpoint::registerRange(const Buffer& buffer, fi_mr
   attr.requested_key = nextKey_++;
   fid_mr* raw = nullptr;
   if (const int code = fi_mr_regattr(objects_->domain.get(), &attr, flags, &raw); code != 0) {
-    return registrationError(buffer, objects_->info->fabric_attr->prov_name, code);
+    return registrationError(buffer, registration_, objects_->info->fabric_attr->prov_name, code);
   }
   return Fid<fid_mr>(raw);
 }
