@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the harness adds to copies between two GPUs: streams through the lane against a bare loop of
-// cuMemcpyPeerAsync with the same sizes, window and buffers, interleaved in one run. The bar: at
-// least 0.99 of the bare loop's rate from 16 MiB on. Below, the figures are printed and not judged:
-// the bare loop has no receiver that must be told.
+// What the harness adds to copies between two GPUs, or within one where there is one only: streams
+// through the lane against a bare loop of cuMemcpyPeerAsync (cuMemcpyAsync within one) with the
+// same sizes, window and buffers, interleaved in one run. The bar: at least 0.99 of the bare loop's
+// rate from 16 MiB on. Below, the figures are printed and not judged: the bare loop has no receiver
+// that must be told.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +31,7 @@ constexpr double kBar = 0.99;
 
 /// What the two threads share.
 struct Pair {
+  std::size_t gpus = 2;  ///< of one, both sides have it
   Meeting meeting;
   Bytes address[2];
   std::atomic<bool> connected[2] = {};
@@ -40,7 +42,7 @@ struct Pair {
 class Side {
  public:
   Side(Pair& pair, Role role, std::uint64_t bytes)
-      : pair_(pair), role_(role), bytes_(bytes), messages_(messagesOf(bytes)) {}
+      : pair_(pair), role_(role), bytes_(bytes), messages_(messagesOf(bytes, pair.gpus)) {}
 
   std::vector<double> laneRate, bareRate;  ///< bytes a second, of each round
   std::string problem;
@@ -60,22 +62,22 @@ class Side {
   }
 
  private:
-  /// About 50 ms at the rate of NVLink, and a window several times over.
-  static std::uint32_t messagesOf(std::uint64_t bytes) {
-    const std::uint64_t many = (std::uint64_t{16} << 30) / bytes;
+  /// Some 30 ms or more at the rate of NVLink, or of a GPU's own memory; a window several times.
+  static std::uint32_t messagesOf(std::uint64_t bytes, std::size_t gpus) {
+    const std::uint64_t many = (std::uint64_t{gpus > 1 ? 16u : 64u} << 30) / bytes;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(many, 4 * kWindow, 20000));
   }
 
   [[nodiscard]] std::size_t index() const { return role_ == Role::kInitiator ? 0 : 1; }
   [[nodiscard]] MemoryName memory(std::size_t of) const {
-    return {MemoryKind::kCuda, std::to_string(of)};
+    return {MemoryKind::kCuda, std::to_string(pair_.gpus > 1 ? of : 0)};
   }
   [[nodiscard]] SlotLayout layout() const {
     return {.stride = (bytes_ + 63) / 64 * 64, .count = kWindow};
   }
 
   Status setUp() {
-    auto device = cuda::openDevice(std::to_string(index()));
+    auto device = cuda::openDevice(memory(index()).device);
     if (!device) return device.error();
     device_ = *device;
     for (auto* buffer : {&source_, &target_}) {
@@ -168,8 +170,12 @@ class Side {
     for (std::uint32_t i = 0; i < messages_; ++i) {
       if (i >= kWindow) await(i);
       const std::uint64_t offset = layout().offsetOf(i % kWindow);
-      cuda.copyPeerAsync(pair_.target + offset, pair_.context, source_->pointer() + offset,
-                         device_->context(), bytes_, stream->get());
+      const cuda::DevicePointer to = pair_.target + offset, from = source_->pointer() + offset;
+      if (pair_.gpus > 1) {
+        cuda.copyPeerAsync(to, pair_.context, from, device_->context(), bytes_, stream->get());
+      } else {
+        cuda.copyAsync(to, from, bytes_, stream->get());
+      }
       cuda.eventRecord((*events)[i % kWindow], stream->get());
     }
     for (std::uint32_t i = messages_ - kWindow; i < messages_; ++i) await(i);
@@ -193,8 +199,9 @@ class Side {
   std::unique_ptr<Lane> lane_;
 };
 
-int compare(std::uint64_t bytes) {
+int compare(std::uint64_t bytes, std::size_t gpus) {
   Pair pair;
+  pair.gpus = gpus;
   Side initiator(pair, Role::kInitiator, bytes), responder(pair, Role::kResponder, bytes);
   std::thread other([&] { responder.run(); });
   initiator.run();
@@ -219,15 +226,16 @@ int compare(std::uint64_t bytes) {
 
 int run() {
   const auto gpus = cuda::identities();
-  if (!gpus || gpus->size() < 2) {
-    fmt::print("skipped: {}\n", gpus ? "this machine has one GPU" : gpus.error().what());
+  if (!gpus || gpus->empty()) {
+    fmt::print("skipped: {}\n", gpus ? "this machine has no GPU" : gpus.error().what());
     return kSkipped;
   }
+  if (gpus->size() == 1) fmt::print("one GPU: both sides are on it\n");
   int status = 0;
   for (const std::uint64_t bytes :
        {std::uint64_t{8}, std::uint64_t{64} << 10, std::uint64_t{1} << 20, std::uint64_t{16} << 20,
         std::uint64_t{256} << 20}) {
-    status |= compare(bytes);
+    status |= compare(bytes, gpus->size());
   }
   return status;
 }
