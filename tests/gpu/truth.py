@@ -167,7 +167,10 @@ def good(lines):
 
 
 def size_text(size):
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB" if size >= 1024 else f"{size} B"
+    for unit, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >= 1 << unit:
+            return f"{size >> unit} {name}"
+    return f"{size} B"
 
 
 def table(lines):
