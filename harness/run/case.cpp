@@ -156,6 +156,8 @@ boost::json::value toJson(const Case& c, const Registry& registry) {
       {"window", c.window},
       {"batch", c.batch},
       {"direction", name(c.direction)},
+      {"beside", c.beside},
+      {"pair_number", c.pairNumber},
       {"warmup_messages", c.warmup.minMessages},
       {"warmup_min_ns", c.warmup.minTimeNs},
       {"warmup_max_ns", c.warmup.maxTimeNs},
@@ -301,6 +303,8 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
   c.window = members.number<std::uint32_t>("window");
   c.batch = members.number<std::uint32_t>("batch");
   c.direction = members.text("direction") == "bi" ? Direction::kBi : Direction::kUni;
+  c.beside = members.number<std::uint32_t>("beside");
+  c.pairNumber = members.number<std::uint32_t>("pair_number");
   c.warmup = {members.number<std::uint64_t>("warmup_messages"),
               members.number<std::int64_t>("warmup_min_ns"),
               members.number<std::int64_t>("warmup_max_ns")};
