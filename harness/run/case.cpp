@@ -110,10 +110,11 @@ BlockPlan planBlocks(const Case& testCase) {
   plan.layout = {stride, static_cast<std::uint32_t>(slots)};
 
   // Where every message is checked, each has a slot of its own in the block. Otherwise slots are
-  // used again and again, and a block is as long as sixteen rings.
+  // used again and again, and a block is as long as sixteen rings; of small messages 1024 at least.
   std::uint64_t messages = slots - plan.leadIn;
   if (testCase.verify != Verify::kAll) {
-    messages = std::max<std::uint64_t>(16 * slots, 1024) - plan.leadIn;
+    const std::uint64_t least = std::min(std::uint64_t{1024}, 4096 * kMiB / stride);
+    messages = std::max(16 * slots, least) - plan.leadIn;
   }
   if (testCase.drive == Drive::kStream) messages = std::min(messages, kMostOnStream - plan.leadIn);
   plan.messages =

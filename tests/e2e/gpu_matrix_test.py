@@ -107,14 +107,14 @@ class Matrix(BenchTest):
             self.assertEqual(len(set(ends)), 8, memories)
         self.assertIn("in rounds of disjoint pairs at the same time", self.ended.out)
 
-    def test_a_slow_link_is_named_among_pairs_at_once(self):
-        document = self.together("gpus=4 slow=1-2:100", self.between(4), timeout="60s")
-        slow = [row["memory"] for row in document.data["rows"] if "below_class" in row["marks"]]
-        self.assertEqual(slow.count("cuda:1 -> cuda:2"), 2, slow)
-        self.assertRegex(self.ended.out, r"(?s)at the same time.*link cuda:1 -> cuda:2: 0\.\d\d of")
-        self.assertRegex(self.ended.out, r"beside 1 other pair: \d+\.\d\d of what the same pair")
+    def test_alone_and_in_rounds_stand_side_by_side(self):
+        # Which cell is slow is told from figures that are given: tests/harness/report/matrix_test.
+        document = self.together("gpus=4", self.between(4), timeout="60s")
         for row in document.data["rows"]:
+            self.assert_outcome(row, "ok")
             self.assertEqual("to_alone" in row["headline"], "pairs_beside" in row, row["id"])
+        self.assertRegex(self.ended.out, r"beside 1 other pair: \d+\.\d\d of what the same pair")
+        self.assertEqual(self.ended.out.count("from \\ to"), 2)
 
     def test_three_gpus_have_no_disjoint_pairs(self):
         document = self.together("gpus=3", self.between(3), code=4)
