@@ -103,6 +103,19 @@ std::pair<int, int> chooseCpuPair(const std::vector<int>& allowed, const Topolog
   return {allowed.front(), allowed.front()};
 }
 
+std::vector<int> dealtCpus(const std::vector<int>& allowed, const Topology& topology,
+                           std::size_t user, std::size_t users) {
+  std::map<std::string, std::size_t> cores;  // by the turn in which each is dealt
+  std::vector<int> own;
+  for (const int cpu : allowed) {
+    const std::string known = topology.coreOfCpu(cpu);
+    const std::string core = known.empty() ? fmt::format("cpu {}", cpu) : known;
+    const std::size_t turn = cores.emplace(core, cores.size()).first->second;
+    if (turn % users == user) own.push_back(cpu);
+  }
+  return own;
+}
+
 Status pinToCpu(int cpu) {
   const std::vector<int> allowed = allowedCpus();
   if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {

@@ -37,6 +37,12 @@ std::pair<int, int> chooseCpuPair(std::string_view pciA, std::string_view pciB);
 std::pair<int, int> chooseCpuPair(const std::vector<int>& allowed, const Topology& topology,
                                   std::string_view pciA = {}, std::string_view pciB = {});
 
+/// What one of several users of this host may take of `allowed`, so that no two have a CPU in
+/// common: whole cores, dealt in turns, so that each NUMA node gives to everybody. Fewer than two
+/// CPUs where there are too few cores for all.
+std::vector<int> dealtCpus(const std::vector<int>& allowed, const Topology& topology,
+                           std::size_t user, std::size_t users);
+
 /// Pins the calling thread. kConfig-like error that lists the allowed ones when it is not allowed.
 Status pinToCpu(int cpu);
 

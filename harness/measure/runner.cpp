@@ -107,6 +107,9 @@ class Runner {
 
   void take(const Chunk& chunk, std::span<const Ticks> samples, Ticks elapsed,
             Measurement& result) {
+    if (chunk.phase == MeasurePhase::kMeasure) {
+      result.timedSeconds += clock_.nanoseconds(elapsed) / 1e9;
+    }
     if (request_.stampsMessages) {
       if (!result.firstMessageNs) result.firstMessageNs = clock_.nanoseconds(samples.front());
       values_.assign(samples.begin(), samples.end());

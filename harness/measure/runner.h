@@ -58,6 +58,7 @@ struct Measurement {
   std::optional<double> firstMessageNs;
   std::uint64_t messages = 0;
   double measureSeconds = 0;
+  double timedSeconds = 0;  ///< of it, in which messages moved: without preparing and checking
   std::optional<LatencySummary> latency;
   std::optional<RateSummary> rate;
   std::vector<double> samplesNs;  ///< the first ones, at most as many as asked for

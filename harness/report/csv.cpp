@@ -82,6 +82,7 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
   line.text("direction", row.direction);
   line.count("window", row.window);
   line.count("batch", row.batch);
+  line.count("pairs_beside", row.beside.value_or(0));
   line.text("sample", row.sample);
   line.text("outcome", std::string(word(row.outcome.kind)));
   line.text("reason", row.outcome.reason);
@@ -104,6 +105,7 @@ std::string lineOf(const Document& document, const Row& row, bool names) {
   line.number("ratio", valueOf(ratio));
   line.number("ratio_low", low(ratio));
   line.number("ratio_high", high(ratio));
+  line.number("to_alone", valueOf(head.toAlone));
   line.number("harness_share", head.harnessShare);
   line.text("check", row.check.mode);
   line.count("received_messages", row.check.sent);

@@ -66,6 +66,10 @@ struct Run {
   std::optional<RateSummary> rate;
   DataCheck check;
   double setupSeconds = 0, connectSeconds = 0, measureSeconds = 0;
+  std::optional<double> timedSeconds;  ///< of measureSeconds, in which messages moved
+  /// Of its measured time: how much of it the other pairs of the row moved messages, too, as a mean
+  /// over them. Only where there are others.
+  std::optional<double> company;
   Facts initiator, responder;  ///< effective: claims of the transport, host, CPU, memory
   std::string samplesFile;     ///< raw samples beside the document; empty if none
   std::uint64_t samples = 0;   ///< in that file
@@ -111,6 +115,8 @@ struct Headline {
   std::optional<Level> bytesPerSecond;
   std::optional<double> messagesPerSecond;
   std::optional<RatioToBase> ratio;
+  /// Of a row that was measured beside other pairs: over the same row alone, p50 latency or rate.
+  std::optional<Level> toAlone;
   std::optional<double> harnessShare;  ///< null transport's p50 over this p50, same pattern
 };
 
@@ -126,9 +132,11 @@ struct Row {
   std::uint64_t bytes = 0;
   std::string direction;                ///< uni | bi; empty for ping-pong
   std::uint32_t window = 1, batch = 1;  ///< effective
-  std::string sample;                   ///< "round trip" | "full operation" | "block"
-  Facts requested;                      ///< as configured, defaults included
-  Facts effective;  ///< as the initiator found it, plus what differs on the responder
+  /// Pairs of memory that were measured at the same time, without this one; absent: none.
+  std::optional<std::uint32_t> beside;
+  std::string sample;  ///< "round trip" | "full operation" | "block"
+  Facts requested;     ///< as configured, defaults included
+  Facts effective;     ///< as the initiator found it, plus what differs on the responder
   Outcome outcome;
   DataCheck check;  ///< all runs together
   std::vector<Run> runs;

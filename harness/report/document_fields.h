@@ -128,6 +128,9 @@ void describe(V& v, Run& x) {
   v("setup_s", x.setupSeconds, "");
   v("connect_s", x.connectSeconds, "");
   v("measure_s", x.measureSeconds, "");
+  v.late("timed_s", x.timedSeconds, "of measure_s, in which messages moved");
+  v.late("company", x.company,
+         "share of the measured time in which the pairs beside moved messages");
   v("initiator", x.initiator, "effective, as this side reports it");
   v("responder", x.responder, "");
   v("samples_file", x.samplesFile, "raw samples: little-endian doubles, nanoseconds; empty: none");
@@ -168,6 +171,8 @@ void describe(V& v, Headline& x) {
   v("bandwidth_Bps", x.bytesPerSecond, "");
   v("messages_per_s", x.messagesPerSecond, "");
   v("ratio", x.ratio, "");
+  v.late("to_alone", x.toAlone,
+         "beside other pairs, over the same pair alone: p50 latency or rate");
   v("harness_share", x.harnessShare, "what the null transport takes, over what this row takes");
 }
 
@@ -185,6 +190,7 @@ void describe(V& v, Row& x) {
   v("direction", x.direction, "uni or bi; empty where there is none");
   v("window", x.window, "effective");
   v("batch", x.batch, "effective");
+  v.late("pairs_beside", x.beside, "pairs of memory that were measured at the same time");
   v("sample", x.sample, "round trip, full operation or block");
   v("requested", x.requested, "");
   v("effective", x.effective, "");

@@ -44,9 +44,9 @@ std::string kindOf(const std::string& place) {
 
 /// Everything that must be the same for two rows to be cells of one matrix.
 std::string groupOf(const Row& row) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", row.label, row.transport,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", row.label, row.transport,
                      row.operation, row.path, row.drive, row.pattern, row.bytes, row.direction,
-                     row.window, row.batch);
+                     row.window, row.batch, row.beside.has_value());
 }
 
 /// Host memory first, then GPUs by number; names that are no numbers by their text.

@@ -41,6 +41,7 @@ std::string titleOf(const Row& row) {
   } else {
     title += ", one way, GB/s";
   }
+  if (row.beside) title += ", in rounds of disjoint pairs at the same time";
   title += ", from the row to the column";
   const std::string drive = row.drive == "host" ? "" : ", " + row.drive + " drive";
   if (row.path != "direct" || !drive.empty()) {
@@ -214,6 +215,32 @@ void addSlowParts(std::vector<std::string>& lines, const Document& document, con
   }
 }
 
+/// What the other pairs cost: the middle of all cells, and the cell that lost most.
+void addCompany(std::vector<std::string>& lines, const Document& document, const Matrix& matrix) {
+  std::vector<std::pair<double, std::string>> ratios;
+  std::set<std::uint32_t> others;
+  for (const MatrixCell& cell : matrix.cells) {
+    const Row& row = rowOf(document, cell);
+    if (row.beside && isOk(row)) others.insert(*row.beside);
+    const auto ratio = shownHeadline(row).toAlone;
+    if (!ratio) continue;
+    // Of latencies more is worse: turned round, so that 0.5 is half as good in both.
+    const double share = isStream(row) ? ratio->value : 1 / ratio->value;
+    ratios.emplace_back(share, nameOf(matrix, cell.source, cell.destination));
+  }
+  if (ratios.empty()) return;
+  std::sort(ratios.begin(), ratios.end());
+  const std::string beside = *others.begin() == *others.rbegin()
+                                 ? fmt::format("{}", *others.begin())
+                                 : fmt::format("{} to {}", *others.begin(), *others.rbegin());
+  lines.push_back(
+      oneLine(fmt::format("beside {} other pair{}: {:.2f} of what the same pair does alone, in the "
+                          "middle; least {:.2f}: "
+                          "{}",
+                          beside, beside == "1" ? "" : "s", ratios[ratios.size() / 2].first,
+                          ratios.front().first, ratios.front().second)));
+}
+
 }  // namespace
 
 std::vector<MatrixTables> matrixTablesOf(const Document& document) {
@@ -224,6 +251,7 @@ std::vector<MatrixTables> matrixTablesOf(const Document& document) {
     one.tables.push_back(gridOf(document, matrix, title, figureCell));
     addLinks(one, document, matrix);
     addVerdicts(one.lines, document, matrix);
+    addCompany(one.lines, document, matrix);
     addSlowParts(one.lines, document, matrix);
     addCauses(one.lines, document, matrix);
     addChecked(one.lines, document, matrix);
@@ -234,7 +262,8 @@ std::vector<MatrixTables> matrixTablesOf(const Document& document) {
 
 std::unordered_set<std::size_t> shownByMatrix(const Document& document) {
   const auto compared = [](const Row& row) {
-    return fmt::format("{}\n{}\n{}\n{}", row.pattern, row.bytes, row.direction, row.memory);
+    return fmt::format("{}\n{}\n{}\n{}\n{}", row.pattern, row.bytes, row.direction, row.memory,
+                       row.beside.has_value());
   };
   std::unordered_map<std::string, int> rows;
   for (const Row& row : document.rows) ++rows[compared(row)];

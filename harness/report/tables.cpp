@@ -42,6 +42,9 @@ constexpr std::array kMarks = {
     MarkText{"path_differs", "the evidence contradicts the path that the row was asked to take"},
     MarkText{"witness_perturbs",
              "the run that carried all witnesses was more than 10 % away from the timed ones"},
+    MarkText{"little_company",
+             "of the time of this row, the pairs beside it moved messages in less than 80 %: they "
+             "began later, ended earlier, or filled and checked their memory"},
     MarkText{"witness_failed", "the run that was to carry all witnesses failed: see --explain"},
 };
 
@@ -70,16 +73,23 @@ std::string times(double ratio) {
                        : fmt::format("{:.2f}", ratio);
 }
 
-std::string ratioText(const Row& row, const std::string& base) {
-  if (row.label == base && isOk(row)) return "base";
-  const auto ratio = shownHeadline(row).ratio;
-  if (!ratio) return kDash;
-  std::string text = times(ratio->level.value) + "x";
-  if (ratio->level.interval) {
-    text += fmt::format(" [{}, {}]", times(ratio->level.interval->low),
-                        times(ratio->level.interval->high));
+std::string ratioText(const Level& level) {
+  std::string text = times(level.value) + "x";
+  if (level.interval) {
+    text += fmt::format(" [{}, {}]", times(level.interval->low), times(level.interval->high));
   }
   return text;
+}
+
+std::string toBaseText(const Row& row, const std::string& base) {
+  if (row.label == base && isOk(row)) return "base";
+  const auto ratio = shownHeadline(row).ratio;
+  return ratio ? ratioText(ratio->level) : kDash;
+}
+
+std::string toAloneText(const Row& row) {
+  const auto ratio = shownHeadline(row).toAlone;
+  return ratio ? ratioText(*ratio) : kDash;
 }
 
 std::string percent(std::optional<double> share) {
@@ -140,7 +150,7 @@ std::vector<Cell> latencyCells(const Row& row, const Context& context) {
           {micro(latencyOf(row, head.p999Ns))},
           {micro(latencyOf(row, head.maxNs))},
           {whole ? kDash : micro(valueOf(head.p50Ns))},
-          {ratioText(row, context.base)},
+          {toBaseText(row, context.base)},
           {percent(head.harnessShare)},
           {runsText(row, context.rounds)},
           {checkedText(row)},
@@ -176,7 +186,7 @@ std::vector<Cell> rateCells(const Row& row, const Context& context) {
           {interval},
           {level ? giga(level->value, 8) : kDash},
           {head.messagesPerSecond ? formatMessageRate(*head.messagesPerSecond) : kDash},
-          {ratioText(row, context.base)},
+          {toBaseText(row, context.base)},
           {percent(head.harnessShare)},
           {runsText(row, context.rounds)},
           {checkedText(row)},
@@ -193,6 +203,9 @@ std::string titleOf(const Row& row) {
   } else {
     title += ", one way: the clock stops when the receiver has everything";
   }
+  if (row.beside) {
+    title += fmt::format(", beside {} other pair{}", *row.beside, *row.beside == 1 ? "" : "s");
+  }
   title += fmt::format(" ({}{})", row.memory == "host" ? "host memory" : row.memory,
                        row.drive == "host" ? "" : ", " + row.drive + " drive");
   return oneLine(title);
@@ -200,6 +213,15 @@ std::string titleOf(const Row& row) {
 
 auto comparable(const Row& row) {
   return std::tuple(row.bytes, row.window, row.batch);
+}
+
+/// Before the column of the outcome.
+void addToAlone(Table& table, const std::vector<const Row*>& rows) {
+  table.columns.insert(table.columns.end() - 1, {"vs alone", true, 0});
+  std::size_t at = 0;
+  for (auto& line : table.rows) {
+    if (!line.empty()) line.insert(line.end() - 1, Cell{toAloneText(*rows[at++])});
+  }
 }
 
 Table tableOf(std::vector<const Row*> rows, const Context& context) {
@@ -217,6 +239,7 @@ Table tableOf(std::vector<const Row*> rows, const Context& context) {
     before = row;
     table.rows.push_back(stream ? rateCells(*row, context) : latencyCells(*row, context));
   }
+  if (rows.front()->beside) addToAlone(table, rows);
   return table;
 }
 
@@ -264,6 +287,9 @@ std::vector<std::string> legendOf(const Document& document) {
       fmt::format("vs base: this row over the base's ({}), of p50 latency (less is better) or of "
                   "rate (more is better); [95 % interval over runs]",
                   oneLine(document.base)));
+  say(occurs(document, [](const Row& row) { return row.headline.toAlone.has_value(); }),
+      "vs alone: this pair beside the others over the same pair alone, of p50 latency (less is "
+      "better) or of rate (more is better)");
   say(occurs(document, [](const Row& row) { return row.headline.harnessShare.has_value(); }),
       "harness: what the null transport takes in the same pattern, over what this row takes; it is "
       "contained in the row");

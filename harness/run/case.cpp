@@ -110,10 +110,11 @@ BlockPlan planBlocks(const Case& testCase) {
   plan.layout = {stride, static_cast<std::uint32_t>(slots)};
 
   // Where every message is checked, each has a slot of its own in the block. Otherwise slots are
-  // used again and again, and a block is as long as sixteen rings.
+  // used again and again, and a block is as long as sixteen rings; of small messages 1024 at least.
   std::uint64_t messages = slots - plan.leadIn;
   if (testCase.verify != Verify::kAll) {
-    messages = std::max<std::uint64_t>(16 * slots, 1024) - plan.leadIn;
+    const std::uint64_t least = std::min(std::uint64_t{1024}, 4096 * kMiB / stride);
+    messages = std::max(16 * slots, least) - plan.leadIn;
   }
   if (testCase.drive == Drive::kStream) messages = std::min(messages, kMostOnStream - plan.leadIn);
   plan.messages =
@@ -156,6 +157,8 @@ boost::json::value toJson(const Case& c, const Registry& registry) {
       {"window", c.window},
       {"batch", c.batch},
       {"direction", name(c.direction)},
+      {"beside", c.beside},
+      {"pair_number", c.pairNumber},
       {"warmup_messages", c.warmup.minMessages},
       {"warmup_min_ns", c.warmup.minTimeNs},
       {"warmup_max_ns", c.warmup.maxTimeNs},
@@ -301,6 +304,8 @@ Result<Case> caseFromJson(const json::value& value, const Registry& registry) {
   c.window = members.number<std::uint32_t>("window");
   c.batch = members.number<std::uint32_t>("batch");
   c.direction = members.text("direction") == "bi" ? Direction::kBi : Direction::kUni;
+  c.beside = members.number<std::uint32_t>("beside");
+  c.pairNumber = members.number<std::uint32_t>("pair_number");
   c.warmup = {members.number<std::uint64_t>("warmup_messages"),
               members.number<std::int64_t>("warmup_min_ns"),
               members.number<std::int64_t>("warmup_max_ns")};

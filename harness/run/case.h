@@ -50,6 +50,8 @@ struct Case {
   std::uint32_t window = 1;  ///< as asked for
   std::uint32_t batch = 1;
   Direction direction = Direction::kUni;
+  std::uint32_t beside = 0;      ///< other pairs of memory that are measured at the same time
+  std::uint32_t pairNumber = 0;  ///< among these, from 0: each takes CPUs of its own
   WarmupRule warmup;
   StopRule stop;
   Verify verify = Verify::kAll;

@@ -69,6 +69,7 @@ report::Row rowOf(const Case& c, const Registry& registry) {
   row.direction = stamps ? "" : std::string(name(c.direction));
   row.window = blocks.window;
   row.batch = blocks.batch;
+  if (c.beside != 0) row.beside = c.beside;
   row.sample = !stamps ? "block" : can.flow == DataFlow::kPull ? "full operation" : "round trip";
   row.requested = requestedFacts(c, entry);
   return row;
@@ -95,13 +96,13 @@ class Conductor {
   ConductResult run() {
     addRows();
     const int rounds = request_.plan.rounds;
-    total_ = static_cast<std::size_t>(rounds) * runnable_ + request_.plan.controls.size() +
-             request_.plan.witnessed.size();
+    total_ = static_cast<std::size_t>(rounds) * runnable_ + request_.plan.controls.size();
+    for (const CaseGroup& group : request_.plan.witnessed) total_ += group.size();
     for (int round = 0; round < rounds && !result_.interrupted; ++round) {
       measureOverhead();
-      for (const std::size_t index : orderOfRound(request_.plan.cases.size(), round)) {
+      for (const std::size_t group : orderOfRound(request_.plan.groups.size(), round)) {
         if (result_.interrupted) break;
-        runCase(index, round);
+        runGroup(request_.plan.groups[group], round);
       }
     }
     runControls();
@@ -124,51 +125,79 @@ class Conductor {
     }
   }
 
-  void runCase(std::size_t index, int round) {
-    const Case& c = request_.plan.cases[index];
-    if (c.skip) return;
-    request_.progress.starting(done_, total_, round, c.id, secondsLeft());
-    SessionResult session = runOne(c, round);
-    session.run.round = round;
-    session.run.position = static_cast<int>(done_);
-    if (!session.samplesNs.empty()) {
-      keep(journal_.writeSamples(c.id, session.run, session.samplesNs));
+  void runGroup(const CaseGroup& group, int round) {
+    std::vector<Case> cases;
+    for (const std::size_t index : group) cases.push_back(request_.plan.cases[index]);
+    std::vector<SessionResult> sessions = runTogether(cases, round);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Case& c = cases[i];
+      report::Run& run = sessions[i].run;
+      if (!sessions[i].samplesNs.empty()) {
+        keep(journal_.writeSamples(c.id, run, sessions[i].samplesNs));
+      }
+      keep(journal_.addRun(c.id, run));
+      report::Row& row = result_.document.rows[group[i]];
+      if (run.outcome.kind == report::OutcomeKind::kOk) row.effective = effectiveFacts(run);
+      row.runs.push_back(std::move(run));
     }
-    keep(journal_.addRun(c.id, session.run));
-    request_.progress.finished(session.run, c.id);
-    report::Row& row = result_.document.rows[index];
-    if (session.run.outcome.kind == report::OutcomeKind::kOk) {
-      row.effective = effectiveFacts(session.run);
-    }
-    row.runs.push_back(std::move(session.run));
-    ++done_;
   }
 
-  SessionResult runOne(const Case& c, int) {
+  /// All at the same time; each is a run of its own.
+  std::vector<SessionResult> runTogether(const std::vector<Case>& cases, int round) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      request_.progress.starting(done_ + i, total_, round, cases[i].id, secondsLeft());
+    }
+    std::vector<SessionResult> sessions = sessionsOf(cases);
+    tellCompany(sessions);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      report::Run& run = sessions[i].run;
+      run.round = round;
+      run.position = static_cast<int>(done_++);
+      request_.progress.finished(run, cases[i].id);
+    }
+    return sessions;
+  }
+
+  std::vector<SessionResult> sessionsOf(const std::vector<Case>& cases) {
+    std::vector<SessionRequest> requests;
+    for (const Case& c : cases) {
+      const std::string whose = cases.size() > 1 ? " of " + c.id : std::string();
+      requests.push_back({.registry = request_.registry,
+                          .testCase = c,
+                          .clock = clock_,
+                          .program = request_.program,
+                          .namePrefix = fmt::format("{}{}-", prefix_, ++sessions_),
+                          .seed = seeds_(),
+                          .onPhase = [this, whose](Role role, std::string_view phase) {
+                            request_.progress.phase(std::string(name(role)) + whose, phase);
+                          }});
+    }
     const double started = secondsSince(start_);
-    const SessionRequest request{.registry = request_.registry,
-                                 .testCase = c,
-                                 .clock = clock_,
-                                 .program = request_.program,
-                                 .namePrefix = fmt::format("{}{}-", prefix_, ++sessions_),
-                                 .seed = seeds_(),
-                                 .onPhase = [this](Role role, std::string_view phase) {
-                                   request_.progress.phase(name(role), phase);
-                                 }};
-    SessionResult session = runSession(request);
-    session.run.startedSeconds = started;
-    if (session.interrupted) result_.interrupted = true;
-    return session;
+    std::vector<SessionResult> sessions = runSessions(requests);
+    for (SessionResult& each : sessions) {
+      each.run.startedSeconds = started;
+      if (each.interrupted) result_.interrupted = true;
+    }
+    return sessions;
+  }
+
+  static void tellCompany(std::vector<SessionResult>& sessions) {
+    if (sessions.size() < 2) return;
+    std::vector<Companion> group;
+    for (const SessionResult& each : sessions) {
+      group.push_back({each.measured.value_or(TimeSpan{}), each.run.timedSeconds.value_or(0)});
+    }
+    const std::vector<double> shares = companyOf(group);
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      if (sessions[i].measured) sessions[i].run.company = shares[i];
+    }
   }
 
   /// Short runs whose path is known, before any witness is believed.
   void runControls() {
     for (const ControlCase& control : request_.plan.controls) {
       if (result_.interrupted) return;
-      request_.progress.starting(done_, total_, request_.plan.rounds, control.testCase.id,
-                                 secondsLeft());
-      SessionResult session = runOne(control.testCase, 0);
-      request_.progress.finished(session.run, control.testCase.id);
+      SessionResult session = std::move(runTogether({control.testCase}, afterRounds()).front());
       if (session.run.outcome.kind != report::OutcomeKind::kOk) {
         result_.document.notes.push_back(fmt::format("a control did not run ({}): {}", control.what,
                                                      session.run.outcome.reason));
@@ -179,22 +208,20 @@ class Conductor {
                            .observations = std::move(session.run.observations)};
       keep(journal_.addControl(seen));
       result_.document.controls.push_back(std::move(seen));
-      ++done_;
     }
   }
 
   void runWitnessPasses() {
-    for (const std::size_t index : request_.plan.witnessed) {
+    for (const CaseGroup& group : request_.plan.witnessed) {
       if (result_.interrupted) return;
-      const Case pass = witnessPass(request_.plan.cases[index]);
-      request_.progress.starting(done_, total_, request_.plan.rounds, pass.id, secondsLeft());
-      SessionResult session = runOne(pass, 0);
-      session.run.round = request_.plan.rounds;
-      session.run.position = static_cast<int>(done_);
-      keep(journal_.addWitness(pass.id, session.run));
-      request_.progress.finished(session.run, pass.id);
-      result_.document.rows[index].witness = std::move(session.run);
-      ++done_;
+      std::vector<Case> passes;
+      for (const std::size_t index : group)
+        passes.push_back(witnessPass(request_.plan.cases[index]));
+      std::vector<SessionResult> sessions = runTogether(passes, afterRounds());
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        keep(journal_.addWitness(passes[i].id, sessions[i].run));
+        result_.document.rows[group[i]].witness = std::move(sessions[i].run);
+      }
     }
   }
 
@@ -209,7 +236,7 @@ class Conductor {
     report::Overhead& overhead = result_.document.overhead;
     for (const PatternEntry& pattern : patternEntries()) {
       if (result_.interrupted) return;
-      const report::Run run = runOne(overheadCase(*reference, pattern.name), 0).run;
+      const report::Run run = sessionsOf({overheadCase(*reference, pattern.name)}).front().run;
       if (run.outcome.kind != report::OutcomeKind::kOk) {
         result_.document.notes.push_back("overhead was not measured: " + run.outcome.reason);
         continue;
@@ -244,6 +271,9 @@ class Conductor {
     c.responderCpu = like.responderCpu;
     return c;
   }
+
+  /// Controls and witness passes come after the rounds.
+  [[nodiscard]] int afterRounds() const { return request_.plan.rounds; }
 
   [[nodiscard]] double secondsLeft() const {
     if (done_ == 0) return -1;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,5 +24,10 @@ struct MemoryPair {
 /// a single pair stands for all, with the problem.
 Result<std::vector<MemoryPair>> memoryPairs(std::string_view source, std::string_view destination,
                                             int gpus);
+
+/// Rounds of pairs that have no GPU in common, so that they can be used at the same time; each
+/// pair, by its number, is in one round. All pairs of n GPUs take n - 1 rounds in each direction (n
+/// for an odd n), as in a tournament. Pairs of a round have the same kinds of memory.
+std::vector<std::vector<std::size_t>> disjointRounds(std::span<const MemoryPair> pairs);
 
 }  // namespace gdrbench

@@ -11,6 +11,7 @@ constexpr std::string_view kPaths[] = {"direct", "staged", "library-staged"};
 constexpr std::string_view kCudaMemory[] = {"auto", "malloc", "vmm"};
 constexpr std::string_view kWitness[] = {"auto", "off", "free", "full"};
 constexpr std::string_view kRequire[] = {"any", "direct", "staged"};
+constexpr std::string_view kPairsAtOnce[] = {"one", "disjoint"};
 constexpr std::string_view kVerify[] = {"all", "sample", "off"};
 
 constexpr Option kRunOptions[] = {
@@ -31,6 +32,15 @@ constexpr Option kRunOptions[] = {
      .choices = kCudaMemory,
      .help = "how GPU memory is allocated: malloc (cuMemAlloc), vmm (cuMemCreate: exportable and "
              "marked for GPUDirect RDMA), auto (malloc, or vmm where a transport needs it)"},
+    {.name = "pairs_at_once",
+     .type = OptionType::kChoice,
+     .fallback = "one",
+     .choices = kPairsAtOnce,
+     .list = true,
+     .help =
+         "of several pairs of memory: one after the other, or in rounds of pairs that have no GPU "
+         "in common, all pairs of a round at the same time and for the same time (warmup.max_time, "
+         "stop.max_time); both, to see what they cost each other"},
     {.name = "rounds",
      .type = OptionType::kInteger,
      .fallback = "3",

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "harness/cuda/device.h"
 #include "harness/environment/environment.h"
 #include "harness/environment/gpus.h"
@@ -51,12 +53,15 @@ std::optional<std::string> linkBetween(const MemoryName& source, const MemoryNam
   return from == to ? "same GPU" : gpuLink(from, to);
 }
 
-std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,
-                                            const MemoryName& destination) {
+std::optional<std::pair<int, int>> cpusNear(const MemoryName& source, const MemoryName& destination,
+                                            PairOfGroup pair) {
   const std::string from = gpuOf(source);
   const std::string to = gpuOf(destination);
   if (from.empty() && to.empty()) return {};
-  return chooseCpuPair(from, to);
+  const std::vector<int> allowed = allowedCpus();
+  const Topology topology;
+  const std::vector<int> own = dealtCpus(allowed, topology, pair.number, pair.count);
+  return chooseCpuPair(own.empty() ? allowed : own, topology, from, to);
 }
 
 }  // namespace gdrbench

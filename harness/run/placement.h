@@ -3,6 +3,7 @@
 // since it takes the vendor's libraries to tell.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,9 +19,14 @@ std::optional<std::string> linkBetween(const MemoryName& source, const MemoryNam
 /// PCI address of the GPU that memory is of, or near; empty: none, or it cannot be told.
 std::string gpuOf(const MemoryName& memory);
 
+/// Of the pairs that are measured at the same time, this one.
+struct PairOfGroup {
+  std::size_t number = 0, count = 1;
+};
+
 /// CPUs of the initiator and of the responder near their GPUs; the same on both sides. Nothing when
-/// neither has one.
-std::optional<std::pair<int, int>> cpusNear(const MemoryName& source,
-                                            const MemoryName& destination);
+/// neither has one. Pairs at the same time get different ones, as far as there are enough.
+std::optional<std::pair<int, int>> cpusNear(const MemoryName& source, const MemoryName& destination,
+                                            PairOfGroup pair);
 
 }  // namespace gdrbench

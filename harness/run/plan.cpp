@@ -81,6 +81,13 @@ Result<Cpus> cpusOf(const RunConfig& config) {
     }
     *target = cpu;
   }
+  const auto& atOnce = config.run.list("pairs_at_once");
+  if (cpus.given &&
+      std::find(atOnce.begin(), atOnce.end(), OptionValue("disjoint")) != atOnce.end()) {
+    return errorAt(placeOf(config, "cpus"),
+                   "cpus: with 'pairs_at_once: disjoint' all pairs would run on the same two",
+                   "leave it out: each pair then gets CPUs of its own");
+  }
   // Only one was chosen: the other one moves out of its way.
   if (cpus.initiator == cpus.responder && allowed.size() > 1 &&
       !(group.has("initiator") && group.has("responder"))) {
@@ -164,6 +171,14 @@ std::string idOf(const Case& c, bool stamps) {
   id += fmt::format("/{}/{}/{}", c.path, c.pattern, sizeLiteral(c.bytes));
   if (!stamps) id += fmt::format("/{}/w{}/b{}", name(c.direction), c.window, c.batch);
   return id;
+}
+
+/// Those of a group begin together, and must not end before the others: time decides, not
+/// precision.
+void keepCompany(Case& c) {
+  c.warmup.minTimeNs = c.warmup.maxTimeNs;
+  c.stop.minTimeNs = c.stop.maxTimeNs;
+  c.id += "/disjoint";
 }
 
 /// The product of one pattern's own lists, as cases without transport and memory.
@@ -266,8 +281,8 @@ class Expansion {
       auto variants = variantsOf(pattern);
       if (!variants) return variants.error();
       for (const PatternVariant& variant : *variants) {
-        for (const MemoryPair& memory : memory_) {
-          if (Status added = addCases(pattern, variant, memory); !added) return added;
+        for (const OptionValue& each : config_.run.list("pairs_at_once")) {
+          addPairs(pattern, variant, std::get<std::string>(each) == "disjoint");
         }
       }
     }
@@ -275,38 +290,87 @@ class Expansion {
   }
 
  private:
-  Status addCases(const config::PatternConfig& pattern, const PatternVariant& variant,
-                  const MemoryPair& memory) {
-    const bool stamps = findPattern(pattern.pattern)->make()->stampsMessages();
+  void addPairs(const config::PatternConfig& pattern, const PatternVariant& variant, bool atOnce) {
+    if (!atOnce) {
+      for (const MemoryPair& memory : memory_) {
+        forEachTransport([&](std::size_t transport, const std::string& path) {
+          addGroup({makeCase(transport, path, pattern, variant, memory)});
+        });
+      }
+      return;
+    }
+    for (const auto& round : disjointRounds(memory_)) {
+      forEachTransport([&](std::size_t transport, const std::string& path) {
+        std::vector<Case> group;
+        for (const std::size_t pair : round) {
+          group.push_back(makeCase(transport, path, pattern, variant, memory_[pair]));
+        }
+        addGroup(togetherOf(std::move(group)));
+      });
+    }
+  }
+
+  template <class Add>
+  void forEachTransport(Add add) {
     for (std::size_t i = 0; i < config_.transports.size(); ++i) {
       const config::TransportConfig& transport = config_.transports[i];
       const OptionSet& paths = transport.common.has("paths") ? transport.common : config_.run;
-      for (const OptionValue& path : paths.list("paths")) {
-        Case c = common_;
-        c.label = labels_[i];
-        c.transport = transport.transport;
-        c.options = transport.options;
-        c.library = transport.library;
-        c.env = transport.env;
-        c.source = memory.source;
-        c.destination = memory.destination;
-        c.path = std::get<std::string>(path);
-        c.pattern = pattern.pattern;
-        c.bytes = variant.bytes;
-        c.drive = registry_.find(c.transport)->capabilities(c.options).drive;
-        c.window = variant.window;
-        c.batch = variant.batch;
-        c.direction = variant.direction;
-        c.id = idOf(c, stamps);
-        const TransportEntry& entry = *registry_.find(c.transport);
-        c.skip = skipReason(c, entry, registry_);
-        if (!c.skip) c.skip = memory.problem;
-        if (c.path == kLibraryStagedPath) addSettings(libraryStaging(c, entry), c.env);
-        // A size or window that is listed twice is one case.
-        if (ids_.insert(c.id).second) plan_.cases.push_back(std::move(c));
-      }
+      for (const OptionValue& path : paths.list("paths")) add(i, std::get<std::string>(path));
     }
-    return Done{};
+  }
+
+  [[nodiscard]] Case makeCase(std::size_t number, const std::string& path,
+                              const config::PatternConfig& pattern, const PatternVariant& variant,
+                              const MemoryPair& memory) const {
+    const config::TransportConfig& transport = config_.transports[number];
+    Case c = common_;
+    c.label = labels_[number];
+    c.transport = transport.transport;
+    c.options = transport.options;
+    c.library = transport.library;
+    c.env = transport.env;
+    c.source = memory.source;
+    c.destination = memory.destination;
+    c.path = path;
+    c.pattern = pattern.pattern;
+    c.bytes = variant.bytes;
+    c.drive = registry_.find(c.transport)->capabilities(c.options).drive;
+    c.window = variant.window;
+    c.batch = variant.batch;
+    c.direction = variant.direction;
+    c.id = idOf(c, findPattern(c.pattern)->make()->stampsMessages());
+    const TransportEntry& entry = *registry_.find(c.transport);
+    c.skip = skipReason(c, entry, registry_);
+    if (!c.skip) c.skip = memory.problem;
+    if (c.path == kLibraryStagedPath) addSettings(libraryStaging(c, entry), c.env);
+    return c;
+  }
+
+  /// As a group: those that can run know how many they are.
+  static std::vector<Case> togetherOf(std::vector<Case> group) {
+    std::uint32_t able = 0;
+    for (Case& c : group) {
+      keepCompany(c);
+      if (!c.skip) c.pairNumber = able++;
+    }
+    for (Case& c : group) {
+      if (c.skip) continue;
+      if (able < 2)
+        c.skip = "there is no other pair without a GPU in common to run beside this one";
+      c.beside = able - 1;
+    }
+    return group;
+  }
+
+  void addGroup(std::vector<Case> cases) {
+    CaseGroup group;
+    for (Case& c : cases) {
+      // A size or window that is listed twice is one case.
+      if (!ids_.insert(c.id).second) continue;
+      if (!c.skip) group.push_back(plan_.cases.size());
+      plan_.cases.push_back(std::move(c));
+    }
+    if (!group.empty()) plan_.groups.push_back(std::move(group));
   }
 
   const RunConfig& config_;
@@ -317,6 +381,17 @@ class Expansion {
   Plan& plan_;
   std::set<std::string> ids_;
 };
+
+/// At most, for one run of a case or of its group.
+double secondsOf(const Case& c) {
+  return static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
+}
+
+std::size_t passesOf(const Plan& plan) {
+  std::size_t passes = 0;
+  for (const CaseGroup& group : plan.witnessed) passes += group.size();
+  return passes;
+}
 
 }  // namespace
 
@@ -346,8 +421,8 @@ Result<Plan> makePlan(const RunConfig& config, const Registry& registry) {
   return plan;
 }
 
-std::vector<std::size_t> orderOfRound(std::size_t cases, int round) {
-  std::vector<std::size_t> order(cases);
+std::vector<std::size_t> orderOfRound(std::size_t groups, int round) {
+  std::vector<std::size_t> order(groups);
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (round % 2 != 0) std::reverse(order.begin(), order.end());
   return order;
@@ -362,18 +437,17 @@ std::string describePlan(const Plan& plan) {
     text += fmt::format("  {:<52} {:>12} bytes, {} messages a block, {} of memory{}\n", c.id,
                         c.bytes, blocks.messages, formatSize(2 * footprint(blocks)),
                         c.skip ? "  SKIPPED: " + *c.skip : "");
-    if (!c.skip) seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
   }
-  seconds *= plan.rounds;
+  for (const CaseGroup& group : plan.groups)
+    seconds += plan.rounds * secondsOf(plan.cases[group[0]]);
   if (!plan.witnessed.empty()) {
     text += fmt::format("then {} controls of the path and {} witness passes, short runs\n",
-                        plan.controls.size(), plan.witnessed.size());
+                        plan.controls.size(), passesOf(plan));
   }
-  const auto add = [&](const Case& c) {
-    seconds += static_cast<double>(c.warmup.maxTimeNs + c.stop.maxTimeNs) / 1e9;
-  };
-  for (const ControlCase& control : plan.controls) add(control.testCase);
-  for (const std::size_t index : plan.witnessed) add(witnessPass(plan.cases[index]));
+  for (const ControlCase& control : plan.controls) seconds += secondsOf(control.testCase);
+  for (const CaseGroup& group : plan.witnessed) {
+    seconds += secondsOf(witnessPass(plan.cases[group.front()]));
+  }
   text += fmt::format("at most about {:.0f} s, plus set-up\n", seconds);
   return text;
 }

@@ -24,14 +24,18 @@ struct ControlCase {
   Case testCase;
 };
 
+/// Cases that are measured at the same time, by their number in the plan. Mostly one alone.
+using CaseGroup = std::vector<std::size_t>;
+
 struct Plan {
   std::string name;
   std::string base;  ///< label that ratios refer to
   int rounds = 1;
   std::vector<Case> cases;  ///< patterns, sizes, then transports: what is compared is adjacent
+  std::vector<CaseGroup> groups;  ///< all that can run, each in one group
   Expectations expect;
-  /// Cases (by their number) that get a witness pass, in their order.
-  std::vector<std::size_t> witnessed;
+  /// Groups that get a witness pass, in their order.
+  std::vector<CaseGroup> witnessed;
   std::vector<ControlCase> controls;  ///< for these
   std::string digest;
 };
@@ -41,15 +45,15 @@ struct Plan {
 /// the place of what caused them.
 Result<Plan> makePlan(const config::RunConfig& config, const Registry& registry);
 
-/// Which cases get a witness pass, and the controls that these need. `witness`: the option's word.
+/// Which groups get a witness pass, and the controls that these need. `witness`: the option's word.
 void planWitnesses(Plan& plan, std::string_view witness, const Registry& registry);
 
 /// The same case as a witness pass: short, and with all witnesses.
 Case witnessPass(const Case& timed);
 
-/// Case numbers of one round: 0, 1, 2 ... in even rounds and backwards in odd ones (ABBA), so
+/// Numbers of groups in one round: 0, 1, 2 ... in even rounds and backwards in odd ones (ABBA), so
 /// that a machine that slows down or speeds up favours nobody.
-std::vector<std::size_t> orderOfRound(std::size_t cases, int round);
+std::vector<std::size_t> orderOfRound(std::size_t groups, int round);
 
 /// For --plan: one line for each case, and what the whole may take.
 std::string describePlan(const Plan& plan);

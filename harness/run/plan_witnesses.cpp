@@ -20,6 +20,7 @@ Case controlLike(const Case& c) {
   control.bytes = 1 << 20;
   control.window = control.batch = 1;
   control.direction = Direction::kUni;
+  control.beside = control.pairNumber = 0;
   control.watching = Watching::kAll;
   control.rawSamples = 0;
   control.warmup = {16, 1'000'000, 50'000'000};
@@ -107,12 +108,15 @@ Case witnessPass(const Case& timed) {
 void planWitnesses(Plan& plan, std::string_view witness, const Registry& registry) {
   if (witness == "off" || witness == "free") return;
   Controls controls(plan, registry);
-  for (std::size_t i = 0; i < plan.cases.size(); ++i) {
-    const Case& c = plan.cases[i];
-    if (c.skip || capabilitiesOf(c, registry).flow == DataFlow::kNone) continue;
-    if (witness == "auto" && !onGpu(c)) continue;
-    plan.witnessed.push_back(i);
-    if (onGpu(c)) controls.addFor(c);
+  // A group differs in nothing but its pairs of memory: what holds for one holds for all.
+  for (const CaseGroup& group : plan.groups) {
+    const Case& first = plan.cases[group.front()];
+    if (capabilitiesOf(first, registry).flow == DataFlow::kNone) continue;
+    if (witness == "auto" && !onGpu(first)) continue;
+    plan.witnessed.push_back(group);
+    for (const std::size_t index : group) {
+      if (onGpu(plan.cases[index])) controls.addFor(plan.cases[index]);
+    }
   }
 }
 

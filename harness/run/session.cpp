@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <optional>
+#include <span>
 
 #include "harness/bootstrap/channel.h"
+#include "harness/measure/runner.h"
 #include "harness/run/build_info.h"
 #include "harness/run/wire.h"
 
@@ -21,14 +24,18 @@ using std::chrono::steady_clock;
 /// A worker notices its own deadline; the conductor waits a little longer, so that the worker can
 /// say what it was waiting for.
 constexpr auto kDeadlineGrace = milliseconds(1000);
+/// Those who are ready wait for the others of their group no longer than this share of their time.
+constexpr double kWaitsForOthers = 0.5;
 /// For the other side's account after one side has failed; and for the tear-down.
 constexpr auto kLastWords = milliseconds(1500);
 constexpr auto kClosing = milliseconds(3000);
 constexpr auto kKillGrace = milliseconds(500);
 
+constexpr std::size_t kNoProcess = ~std::size_t{0};
+
 struct Side {
   Role role = Role::kInitiator;
-  std::size_t index = 0;  ///< in the Watch
+  std::size_t index = kNoProcess;  ///< in the Watch
   std::string phase = "start";
   bool greeted = false;
   std::optional<wire::Address> address;
@@ -39,97 +46,63 @@ struct Side {
   std::optional<ProcessEnd> end;
 };
 
+/// One case: what is done about each happening. Who waits for these is Group, below, since several
+/// cases may run at the same time.
 class Session {
  public:
-  explicit Session(const SessionRequest& request)
-      : request_(request), digest_(digest(request.testCase, request.registry)) {
+  Session(const SessionRequest& request, Watch& watch)
+      : request_(request), watch_(watch), digest_(digest(request.testCase, request.registry)) {
     sides_[1].role = Role::kResponder;
+    const nanoseconds timeout(request_.testCase.timeoutNs);
+    deadline_ = steady_clock::now() + timeout + kDeadlineGrace;
+    waitsUntil_ =
+        steady_clock::now() + std::chrono::duration_cast<nanoseconds>(timeout * kWaitsForOthers);
   }
 
-  SessionResult run() {
-    deadline_ = steady_clock::now() + nanoseconds(request_.testCase.timeoutNs) + kDeadlineGrace;
-    if (start()) {
-      converse();
-    }
-    watch_.endAll(kKillGrace);
-    removeLeftovers(request_.namePrefix);
-    return conclude();
-  }
-
- private:
-  // --- starting --------------------------------------------------------------------------------
-
-  bool start() {
+  void start() {
     for (Side& side : sides_) {
       const SpawnRequest spawn{{request_.program, "worker", "--fd", "3"}, request_.testCase.env};
       Result<std::size_t> index = watch_.spawn(spawn);
       if (!index) {
         blame("conductor", "start", std::move(index).error());
-        return false;
+        windUp();
+        return;
       }
       side.index = *index;
     }
-    return true;
   }
 
-  void assign(Side& side) {
-    const bool tsc = request_.clock.kind() == Clock::Kind::kTsc;
-    tell(side, wire::encode(wire::Assign{.digest = digest_,
-                                         .testCase = request_.testCase,
-                                         .role = side.role,
-                                         .seed = request_.seed,
-                                         .namePrefix = request_.namePrefix,
-                                         .peerOnThisHost = true,
-                                         .clockKind = tsc ? "tsc" : "monotonic",
-                                         .ticksPerNanosecond = request_.clock.ticksPerNanosecond()},
-                            request_.registry));
+  [[nodiscard]] bool owns(std::size_t process) const {
+    return std::any_of(sides_.begin(), sides_.end(),
+                       [&](const Side& side) { return side.index == process; });
   }
 
-  // --- the conversation ------------------------------------------------------------------------
-
-  void converse() {
-    while (!over()) {
-      Result<Happening> happening = watch_.next(deadline_);
-      if (!happening) {
-        onNoHappening(happening.error());
-        continue;
-      }
-      Side& side = sides_[happening->index == sides_[0].index ? 0 : 1];
-      switch (happening->kind) {
-        case Happening::Kind::kMessage:
-          onMessage(side, happening->message);
-          break;
-        case Happening::Kind::kEnded:
-          onEnd(side, *happening->end);
-          break;
-        case Happening::Kind::kClosedChannel:
-          break;  // its end follows, and says more
-        case Happening::Kind::kProtocolError:
-          blame(nameOf(side), side.phase, *std::move(happening->error));
-          windUp();
-          break;
-      }
+  void onHappening(Happening happening) {
+    Side& side = sides_[happening.index == sides_[0].index ? 0 : 1];
+    switch (happening.kind) {
+      case Happening::Kind::kMessage:
+        return onMessage(side, happening.message);
+      case Happening::Kind::kEnded:
+        return onEnd(side, *happening.end);
+      case Happening::Kind::kClosedChannel:
+        return;  // its end follows, and says more
+      case Happening::Kind::kProtocolError:
+        return complain(side, *std::move(happening.error));
     }
   }
 
-  /// Both have ended; or the time for last words is up (onNoHappening sets givenUp_).
-  [[nodiscard]] bool over() const {
-    return givenUp_ || std::all_of(sides_.begin(), sides_.end(),
-                                   [](const Side& side) { return side.end.has_value(); });
+  void onInterrupt(const Error& error) {
+    interrupted_ = true;
+    if (windingUp_) return;
+    blame("conductor", phases(),
+          {.code = ErrorCode::kCancelled,
+           .tried = "finish the case",
+           .nativeCode = error.nativeCode,
+           .nativeText = "interrupted by the user"});
+    windUp();
   }
 
-  void onNoHappening(const Error& error) {
-    if (error.code == ErrorCode::kCancelled) {
-      interrupted_ = true;
-      if (windingUp_) return;
-      blame("conductor", phases(),
-            {.code = ErrorCode::kCancelled,
-             .tried = "finish the case",
-             .nativeCode = error.nativeCode,
-             .nativeText = "interrupted by the user"});
-      windUp();
-      return;
-    }
+  void onDeadline() {
     if (windingUp_ || closing_) {
       if (!closing_) blameWhoIsStuck();
       givenUp_ = true;
@@ -143,6 +116,58 @@ class Session {
                fmt::format("initiator in {}, responder in {}", sides_[0].phase, sides_[1].phase),
            .next = "a side that does not even answer is stuck in a library or stopped"});
     windUp();
+  }
+
+  /// Both have ended; or the time for last words is up (onDeadline sets givenUp_).
+  [[nodiscard]] bool over() const {
+    return givenUp_ || std::all_of(sides_.begin(), sides_.end(), [](const Side& side) {
+             return side.end.has_value() || side.index == kNoProcess;
+           });
+  }
+  [[nodiscard]] steady_clock::time_point deadline() const { return deadline_; }
+
+  // Connected, and held back until the others of the group are.
+  [[nodiscard]] bool ready() const { return ready_ && !begun_ && !windingUp_; }
+  [[nodiscard]] bool mayBecomeReady() const { return !ready_ && !windingUp_ && !over(); }
+  [[nodiscard]] steady_clock::time_point waitsUntil() const { return waitsUntil_; }
+  void begin(std::string_view without) {
+    begun_ = true;
+    if (!without.empty()) notes_.push_back(fmt::format("began without {}", without));
+    for (Side& each : sides_) tell(each, wire::empty(MessageType::kBegin));
+  }
+  [[nodiscard]] const std::string& id() const { return request_.testCase.id; }
+
+  SessionResult conclude() {
+    SessionResult result;
+    result.interrupted = interrupted_;
+    result.samplesNs = std::move(samples_);
+    result.run = sides_[0].result.value_or(report::Run{});
+    if (measuring_ && measured_) result.measured = TimeSpan{*measuring_, *measured_};
+    mergeResponder(result.run);
+    checkTheCheck(result.run);
+    result.run.notes.insert(result.run.notes.end(), notes_.begin(), notes_.end());
+    if (errors_.empty()) return result;
+    putCauseFirst();
+    const Error& cause = errors_.front().error;
+    const bool cannot = cause.code == ErrorCode::kNotBuilt || cause.code == ErrorCode::kUnsupported;
+    result.run.outcome.kind = cannot ? report::OutcomeKind::kSkipped : report::OutcomeKind::kFailed;
+    result.run.outcome.reason = fmt::format("{}: {}", errors_.front().side, cause.what());
+    result.run.outcome.errors = std::move(errors_);
+    return result;
+  }
+
+ private:
+  void assign(Side& side) {
+    const bool tsc = request_.clock.kind() == Clock::Kind::kTsc;
+    tell(side, wire::encode(wire::Assign{.digest = digest_,
+                                         .testCase = request_.testCase,
+                                         .role = side.role,
+                                         .seed = request_.seed,
+                                         .namePrefix = request_.namePrefix,
+                                         .peerOnThisHost = true,
+                                         .clockKind = tsc ? "tsc" : "monotonic",
+                                         .ticksPerNanosecond = request_.clock.ticksPerNanosecond()},
+                            request_.registry));
   }
 
   void onMessage(Side& side, const ControlMessage& message) {
@@ -199,7 +224,15 @@ class Session {
     Result<std::string> phase = wire::decodePhase(message);
     if (!phase) return complain(side, std::move(phase).error());
     side.phase = *std::move(phase);
+    if (side.role == Role::kInitiator) keepTime(side.phase);
     if (request_.onPhase) request_.onPhase(side.role, side.phase);
+  }
+
+  /// When the measurement began and ended, by this side's clock: cases of a group, also on several
+  /// hosts, have only that one in common.
+  void keepTime(std::string_view phase) {
+    if (phase == name(MeasurePhase::kMeasure)) measuring_ = steady_clock::now();
+    if (phase == "finish") measured_ = steady_clock::now();
   }
 
   void onAddress(Side& side, const ControlMessage& message) {
@@ -227,7 +260,7 @@ class Session {
                              .tried = "compare like with like",
                              .nativeText = "the two sides differ: " + differences});
     }
-    for (Side& each : sides_) tell(each, wire::empty(MessageType::kBegin));
+    ready_ = true;
   }
 
   /// Claims that must agree and do not: "library: A (initiator), B (responder)".
@@ -327,7 +360,7 @@ class Session {
   /// After the time for last words: a side that has said nothing is what the other one waited for.
   void blameWhoIsStuck() {
     for (const Side& side : sides_) {
-      if (side.end || side.failure) continue;
+      if (side.end || side.failure || side.index == kNoProcess) continue;
       blame("conductor", side.phase,
             {.code = ErrorCode::kTimeout,
              .tried = fmt::format("hear from the {}, last seen in {}", nameOf(side), side.phase),
@@ -342,35 +375,17 @@ class Session {
     windingUp_ = true;
     deadline_ = steady_clock::now() + kLastWords;
     for (Side& side : sides_) {
-      if (!side.end && !side.failure) watch_.cancel(side.index);
+      if (side.index != kNoProcess && !side.end && !side.failure) watch_.cancel(side.index);
     }
   }
 
   void tell(Side& side, const ControlMessage& message) {
-    if (side.end) return;
+    if (side.end || side.index == kNoProcess) return;
     // A worker that is gone is reported by its end.
     (void)watch_.send(side.index, message, steady_clock::now() + kClosing);
   }
 
   // --- concluding ------------------------------------------------------------------------------
-
-  SessionResult conclude() {
-    SessionResult result;
-    result.interrupted = interrupted_;
-    result.samplesNs = std::move(samples_);
-    result.run = sides_[0].result.value_or(report::Run{});
-    mergeResponder(result.run);
-    checkTheCheck(result.run);
-    result.run.notes.insert(result.run.notes.end(), notes_.begin(), notes_.end());
-    if (errors_.empty()) return result;
-    putCauseFirst();
-    const Error& cause = errors_.front().error;
-    const bool cannot = cause.code == ErrorCode::kNotBuilt || cause.code == ErrorCode::kUnsupported;
-    result.run.outcome.kind = cannot ? report::OutcomeKind::kSkipped : report::OutcomeKind::kFailed;
-    result.run.outcome.reason = fmt::format("{}: {}", errors_.front().side, cause.what());
-    result.run.outcome.errors = std::move(errors_);
-    return result;
-  }
 
   void mergeResponder(report::Run& run) {
     if (!sides_[1].result) return;
@@ -407,8 +422,13 @@ class Session {
   /// A crash or a fault explains a lost peer, a timeout or a cancellation at the other side; and a
   /// side that is stuck, which only the conductor sees, explains the other's timeout.
   void putCauseFirst() {
-    const auto weight = [](const report::SideError& error) {
+    if (interrupted_) return;
+    const report::SideError& first = errors_.front();
+    const bool timedOut = first.side == "conductor" && first.error.code == ErrorCode::kTimeout;
+    const auto weight = [timedOut](const report::SideError& error) {
       switch (error.error.code) {
+        case ErrorCode::kCrash:
+          return timedOut ? 5 : 0;  // of one that had been told to stop
         case ErrorCode::kCancelled:
           return 4;
         case ErrorCode::kPeerLost:
@@ -419,10 +439,9 @@ class Session {
           return 0;
       }
     };
-    if (interrupted_) return;
     // The conductor stops a side only after a first failure: if that is already a side that was
     // told to stop, somebody else told it.
-    const bool toldByOthers = errors_.front().error.code == ErrorCode::kCancelled;
+    const bool toldByOthers = first.error.code == ErrorCode::kCancelled;
     std::stable_sort(errors_.begin() + (toldByOthers ? 1 : 0), errors_.end(),
                      [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
   }
@@ -431,22 +450,105 @@ class Session {
   [[nodiscard]] std::string phases() const { return sides_[0].phase; }
 
   const SessionRequest& request_;
+  Watch& watch_;
   std::string digest_;
-  Watch watch_;
   std::array<Side, 2> sides_;
-  steady_clock::time_point deadline_;
+  steady_clock::time_point deadline_, waitsUntil_;
+  std::optional<steady_clock::time_point> measuring_, measured_;
   std::vector<double> samples_;
   std::vector<report::SideError> errors_;
   std::vector<std::string> notes_;
   FrozenStep probed_;
   std::vector<evidence::Observation> observations_;
+  bool ready_ = false, begun_ = false;
   bool windingUp_ = false, closing_ = false, givenUp_ = false, interrupted_ = false;
+};
+
+/// Cases that run at the same time: one wait for all of their processes.
+class Group {
+ public:
+  explicit Group(std::span<const SessionRequest> requests) : requests_(requests) {
+    for (const SessionRequest& each : requests) sessions_.emplace_back(each, watch_);
+  }
+
+  std::vector<SessionResult> run() {
+    for (Session& each : sessions_) each.start();
+    while (!over()) {
+      beginTogether();
+      Result<Happening> happening = watch_.next(nextDeadline());
+      if (!happening) {
+        onNoHappening(happening.error());
+      } else if (Session* session = ownerOf(happening->index)) {
+        session->onHappening(*std::move(happening));
+      }
+    }
+    watch_.endAll(kKillGrace);
+    for (const SessionRequest& each : requests_) removeLeftovers(each.namePrefix);
+    std::vector<SessionResult> results;
+    for (Session& each : sessions_) results.push_back(each.conclude());
+    return results;
+  }
+
+ private:
+  [[nodiscard]] bool over() const {
+    return std::all_of(sessions_.begin(), sessions_.end(),
+                       [](const Session& each) { return each.over(); });
+  }
+
+  /// Lets those go who are ready, once nobody else is awaited. One that failed is not awaited; one
+  /// that takes very long is, but not so long that the others fail with it.
+  void beginTogether() {
+    const auto now = steady_clock::now();
+    std::string late;
+    for (const Session& each : sessions_) {
+      if (!each.mayBecomeReady()) continue;
+      if (now < each.waitsUntil()) return;
+      late += (late.empty() ? "" : ", ") + each.id();
+    }
+    for (Session& each : sessions_) {
+      if (each.ready()) each.begin(late);
+    }
+  }
+
+  [[nodiscard]] steady_clock::time_point nextDeadline() const {
+    auto next = steady_clock::time_point::max();
+    const auto now = steady_clock::now();
+    for (const Session& each : sessions_) {
+      if (each.over()) continue;
+      next = std::min(next, each.deadline());
+      if (each.mayBecomeReady() && each.waitsUntil() > now)
+        next = std::min(next, each.waitsUntil());
+    }
+    return next;
+  }
+
+  void onNoHappening(const Error& error) {
+    const auto now = steady_clock::now();
+    for (Session& each : sessions_) {
+      if (each.over()) continue;
+      if (error.code == ErrorCode::kCancelled) {
+        each.onInterrupt(error);
+      } else if (each.deadline() <= now) {
+        each.onDeadline();
+      }
+    }
+  }
+
+  Session* ownerOf(std::size_t process) {
+    const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                    [&](const Session& each) { return each.owns(process); });
+    return found == sessions_.end() ? nullptr : &*found;
+  }
+
+  std::span<const SessionRequest> requests_;
+  Watch watch_;
+  std::deque<Session> sessions_;
 };
 
 }  // namespace
 
-SessionResult runSession(const SessionRequest& request) {
-  return Session(request).run();
+std::vector<SessionResult> runSessions(std::span<const SessionRequest> requests) {
+  return Group(requests).run();
 }
 
 }  // namespace gdrbench

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conductor's side of one run of one case: two worker processes, their messages, their ends.
+// The conductor's side of one run of a case, or of several cases at the same time: two worker
+// processes each, their messages, their ends.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "harness/core/clock.h"
 #include "harness/report/document.h"
 #include "harness/run/case.h"
+#include "harness/run/company.h"
 #include "transports/registry.h"
 
 namespace gdrbench {
@@ -31,10 +35,14 @@ struct SessionResult {
   report::Run run;                ///< outcome, measurement, both sides' facts
   std::vector<double> samplesNs;  ///< raw samples, at most Case::rawSamples
   bool interrupted = false;       ///< a signal came to the conductor
+  /// When its messages were measured, as the conductor saw it; nothing if it did not come to that.
+  std::optional<TimeSpan> measured;
 };
 
-/// Starts both workers, sees the case through and leaves no process behind. Never fails as a call:
-/// whatever goes wrong is the run's outcome, with both sides' views and the cause first.
-SessionResult runSession(const SessionRequest& request);
+/// Starts the workers of each, sees the cases through and leaves no process behind. All begin to
+/// warm up together, once everybody who still can is connected; a case that fails is not awaited,
+/// and the others go on. Never fails as a call: whatever goes wrong is that run's outcome, with
+/// both sides' views and the cause first. Results are in the order of the requests.
+std::vector<SessionResult> runSessions(std::span<const SessionRequest> requests);
 
 }  // namespace gdrbench

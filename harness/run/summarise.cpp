@@ -161,10 +161,10 @@ void fillHarnessShare(report::Headline& head, const report::Overhead& overhead) 
 // --- marks ---------------------------------------------------------------------------------------
 
 /// The marks that are made here, and made anew; others have been put on a row by somebody else.
-constexpr std::array<std::string_view, 13> kMarks = {
+constexpr std::array<std::string_view, 14> kMarks = {
     "not_steady",     "no_warmup",        "drift",          "two_modes",        "imprecise",
     "sampled_check",  "unchecked",        "partly_checked", "below_resolution", "host_limited",
-    "rounds_missing", "witness_perturbs", "witness_failed"};
+    "rounds_missing", "witness_perturbs", "witness_failed", "little_company"};
 
 void forgetMarks(Row& row) {
   std::erase_if(row.marks, [](const std::string& mark) {
@@ -188,6 +188,9 @@ bool witnessPerturbs(const Row& row) {
   return false;
 }
 
+/// With the others silent for more than a fifth of its time, a row says little of what they cost.
+constexpr double kEnoughCompany = 0.8;
+
 void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
   const auto add = [&](bool holds, std::string_view word) {
     if (!holds || std::find(row.marks.begin(), row.marks.end(), word) != row.marks.end()) return;
@@ -197,7 +200,10 @@ void mark(Row& row, const Runs& runs, const report::Overhead& overhead) {
     add(!run->steady, run->warmupMessages == 0 ? "no_warmup" : "not_steady");
     add((run->latency && run->latency->drift) || (run->rate && run->rate->drift), "drift");
     add(run->latency && run->latency->modes, "two_modes");
-    add(run->stopReason == "max_time" || run->stopReason == "noise_floor", "imprecise");
+    // Beside other pairs time decides, by intent.
+    add(!row.beside && (run->stopReason == "max_time" || run->stopReason == "noise_floor"),
+        "imprecise");
+    add(run->company && *run->company < kEnoughCompany, "little_company");
   }
   const report::DataCheck& check = row.check;
   add(check.mode == "sample", "sampled_check");
@@ -241,6 +247,11 @@ std::string comparable(const Row& row) {
                      row.drive);
 }
 
+/// The same case but for the pairs beside it.
+std::string ownCase(const Row& row) {
+  return row.label + "\n" + comparable(row);
+}
+
 /// Blocks as latencies: a round trip counts half, as in every table, so that a pull and a push can
 /// be compared.
 std::vector<RunBlocks> comparableBlocks(const Row& row) {
@@ -257,19 +268,45 @@ bool finite(const Ratio& ratio) {
                                                             std::isfinite(ratio.interval->high)));
 }
 
+using Bases = std::unordered_map<std::string, std::vector<RunBlocks>>;
+
+std::optional<report::Level> levelAgainst(const Row& row, const Bases& bases,
+                                          const std::string& key) {
+  const auto base = bases.find(key);
+  if (base == bases.end()) return {};
+  const Ratio ratio = ratioOf(comparableBlocks(row), base->second);
+  if (!finite(ratio)) return {};
+  return report::Level{ratio.value, ratio.interval};
+}
+
+/// Base and row both alone, or both beside others.
+std::string besideKey(const Row& row) {
+  return comparable(row) + (row.beside ? "\nbeside" : "");
+}
+
 void compareWithBase(report::Document& document) {
-  std::unordered_map<std::string, std::vector<RunBlocks>> bases;
+  Bases bases;
   for (const Row& row : document.rows) {
     if (row.label != document.base || row.outcome.kind != OutcomeKind::kOk) continue;
-    bases.emplace(comparable(row), comparableBlocks(row));
+    bases.emplace(besideKey(row), comparableBlocks(row));
   }
   for (Row& row : document.rows) {
     if (row.label == document.base || row.outcome.kind != OutcomeKind::kOk) continue;
-    const auto base = bases.find(comparable(row));
-    if (base == bases.end()) continue;
-    const Ratio ratio = ratioOf(comparableBlocks(row), base->second);
-    if (!finite(ratio)) continue;
-    row.headline.ratio = {document.base, {ratio.value, ratio.interval}};
+    if (auto level = levelAgainst(row, bases, besideKey(row))) {
+      row.headline.ratio = {document.base, *level};
+    }
+  }
+}
+
+void compareWithAlone(report::Document& document) {
+  Bases alone;
+  for (const Row& row : document.rows) {
+    if (row.beside || row.outcome.kind != OutcomeKind::kOk) continue;
+    alone.emplace(ownCase(row), comparableBlocks(row));
+  }
+  for (Row& row : document.rows) {
+    if (!row.beside || row.outcome.kind != OutcomeKind::kOk) continue;
+    row.headline.toAlone = levelAgainst(row, alone, ownCase(row));
   }
 }
 
@@ -278,6 +315,7 @@ void compareWithBase(report::Document& document) {
 void summarise(report::Document& document) {
   for (Row& row : document.rows) summariseRow(row, document);
   compareWithBase(document);
+  compareWithAlone(document);
   report::markBelowClass(document);
 }
 

@@ -140,16 +140,23 @@ class Worker {
     allowedCpus_ = allowedCpus();
     std::optional<int> initiator = c.initiatorCpu;
     std::optional<int> responder = c.responderCpu;
-    if (const auto near = cpusNear(c.source, c.destination); near && !c.cpusGiven) {
+    const std::size_t pairs = std::size_t{c.beside} + 1;
+    if (const auto near = cpusNear(c.source, c.destination, {c.pairNumber, pairs});
+        near && !c.cpusGiven) {
       std::tie(initiator, responder) = *near;
     }
-    sharesCore_ = initiator && initiator == responder;
+    const bool pairsShare = c.beside != 0 && 2 * pairs > allowedCpus_.size();
+    sharesCore_ = pairsShare || (initiator && initiator == responder);
     ownCpu_ = isInitiator() ? initiator : responder;
     if (!ownCpu_) return Done{};
     pollingCpus_ = {initiator.value_or(*ownCpu_), responder.value_or(*ownCpu_)};
     fact("cpu", std::to_string(*ownCpu_));
-    if (sharesCore_)
+    if (pairsShare) {
+      partial_.notes.push_back(fmt::format("{} pairs at once share {} CPUs and yield to each other",
+                                           pairs, allowedCpus_.size()));
+    } else if (sharesCore_) {
       partial_.notes.emplace_back("both sides share one CPU and yield to each other");
+    }
     return pinToCpu(*ownCpu_);
   }
 
@@ -320,6 +327,7 @@ class Worker {
     partial_.firstMessageNs = measured.firstMessageNs;
     partial_.messages = measured.messages;
     partial_.measureSeconds = measured.measureSeconds;
+    partial_.timedSeconds = measured.timedSeconds;
     partial_.latency = measured.latency;
     partial_.rate = measured.rate;
     partial_.samples = measured.samplesNs.size();

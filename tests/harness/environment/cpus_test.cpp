@@ -64,6 +64,25 @@ TEST_CASE("nothing in sysfs: the first two") {
   CHECK(chooseCpuPair(upTo(4), Topology(tree.sys()), "3b:00.0", "") == Pair(0, 1));
 }
 
+TEST_CASE("CPUs are dealt by whole cores, so that no two have one in common") {
+  const TwoSockets machine;
+  const Topology topology(machine.sys());
+  std::vector<int> all;
+  for (std::size_t user = 0; user < 3; ++user) {
+    const std::vector<int> own = dealtCpus(upTo(16), topology, user, 3);
+    for (const int a : own) {
+      for (const int b : all) CHECK(topology.coreOfCpu(a) != topology.coreOfCpu(b));
+    }
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  std::sort(all.begin(), all.end());
+  CHECK(all == upTo(16));
+  CHECK(dealtCpus(upTo(16), topology, 0, 1) == upTo(16));
+  const FakeTree nothing;
+  CHECK(dealtCpus(upTo(4), Topology(nothing.sys()), 1, 2) == std::vector<int>{1, 3});
+  CHECK(dealtCpus(upTo(2), Topology(nothing.sys()), 2, 3).empty());
+}
+
 TEST_CASE("this machine: the pair may be used") {
   const auto allowed = allowedCpus();
   const auto [a, b] = chooseCpuPair();

@@ -259,3 +259,25 @@ TEST_CASE("places are ordered by number, host memory first, far host memory by i
   CHECK(matrix.places ==
         std::vector<std::string>{"pinned", "pinned:0", "cuda:1", "cuda:2", "cuda:10"});
 }
+
+TEST_CASE("disjoint pairs at once have a matrix of their own, with what the others cost") {
+  Document document = machine(4);
+  const std::vector<Row> alone = document.rows;
+  for (Row row : alone) {
+    if (row.memory.find("pinned") != std::string::npos) continue;
+    row.id += "/disjoint";
+    row.beside = 1;
+    const bool slow = row.memory == "cuda:0 -> cuda:3";
+    row.headline.bytesPerSecond->value *= slow ? 0.5 : 0.97;
+    row.headline.toAlone = Level{slow ? 0.5 : 0.97, {}};
+    document.rows.push_back(row);
+  }
+  markBelowClass(document);
+  const std::string text = render(document, Format::kTable, {});
+  CHECK(has(text, "in rounds of disjoint pairs at the same time"));
+  CHECK(has(text,
+            "beside 1 other pair: 0.97 of what the same pair does alone, in the middle; least "
+            "0.50: cuda:0 -> cuda:3"));
+  CHECK(has(text, "link cuda:0 -> cuda:3: 0.52 of the median of its class"));
+  CHECK(matricesOf(document).size() == 2);
+}

@@ -343,6 +343,7 @@ Headline headline(Random& random) {
   head.messagesPerSecond = maybe(random, any);
   head.ratio = maybe(random, [&] { return RatioToBase{text(random), level(random)}; });
   head.harnessShare = maybe(random, any);
+  head.toAlone = maybe(random, anyLevel);
   return head;
 }
 
@@ -387,6 +388,7 @@ Row randomRow(Random& random, std::size_t index) {
   row.runs = some(random, [&] { return randomRun(random); });
   row.headline = headline(random);
   row.marks = some(random, [&] { return text(random); });
+  row.beside = maybe(random, [&] { return static_cast<std::uint32_t>(random()); });
   row.witness = maybe(random, [&] { return randomRun(random); });
   row.verdict = maybe(random, [&] {
     return PathVerdict{text(random), text(random), some(random, [&] { return text(random); })};
@@ -414,6 +416,8 @@ Run randomRun(Random& random) {
   run.setupSeconds = number(random);
   run.connectSeconds = number(random);
   run.measureSeconds = number(random);
+  run.timedSeconds = maybe(random, [&] { return number(random); });
+  run.company = maybe(random, [&] { return number(random); });
   run.initiator = facts(random);
   run.responder = facts(random);
   run.samplesFile = text(random);

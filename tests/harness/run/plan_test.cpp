@@ -138,6 +138,63 @@ TEST_CASE("rounds alternate their order") {
   CHECK(orderOfRound(3, 2) == std::vector<std::size_t>{0, 1, 2});
 }
 
+namespace {
+
+constexpr const char* kFourPairs =
+    "memory: [{src: cuda:0, dst: cuda:1}, {src: cuda:2, dst: cuda:3}]\n"
+    "patterns: [ping-pong: {sizes: [8]}]\n"
+    "warmup: {min_time: 1ms, max_time: 50ms}\nstop: {min_time: 10ms, max_time: 300ms}\n";
+
+}  // namespace
+
+TEST_CASE("pairs one after the other, then disjoint ones at the same time") {
+  const Plan plan = goodPlan(std::string("transports: [cuda_copy, nccl]\n"
+                                         "pairs_at_once: [one, disjoint]\n") +
+                             kFourPairs);
+  REQUIRE(plan.cases.size() == 8);
+  const std::vector<CaseGroup> expected = {{0}, {1}, {2}, {3}, {4, 5}, {6, 7}};
+  CHECK(plan.groups == expected);
+  CHECK(plan.cases[0].id == "cuda_copy/cuda:0-cuda:1/direct/ping-pong/8B");
+  CHECK(plan.cases[4].id == "cuda_copy/cuda:0-cuda:1/direct/ping-pong/8B/disjoint");
+  CHECK(plan.cases[5].id == "cuda_copy/cuda:2-cuda:3/direct/ping-pong/8B/disjoint");
+  CHECK(plan.cases[6].label == "nccl");
+  for (std::size_t i = 0; i < 4; ++i) CHECK(plan.cases[i].beside == 0);
+  for (std::size_t i = 4; i < 8; ++i) {
+    const Case& c = plan.cases[i];
+    CAPTURE(c.id);
+    CHECK(c.beside == 1);
+    CHECK(c.pairNumber == i % 2);
+    // For the same time: neither is over before the other because it was more precise.
+    CHECK(c.warmup.minTimeNs == 50'000'000);
+    CHECK(c.stop.minTimeNs == 300'000'000);
+  }
+  CHECK(plan.cases[0].stop.minTimeNs == 10'000'000);
+}
+
+TEST_CASE("a pair that has no other beside it, and one that cannot run, are skipped") {
+  const Plan two = goodPlan(
+      "transports: [cuda_copy]\npairs_at_once: disjoint\n"
+      "memory: [{src: cuda:0, dst: cuda:1}, {src: cuda:1, dst: cuda:0}]\n"
+      "patterns: [ping-pong: {sizes: [8]}]\n");
+  CHECK(two.groups.empty());
+  REQUIRE(two.cases.size() == 2);
+  CHECK(contains(two.cases[0].skip.value_or(""), "no other pair without a GPU in common"));
+  // tcp takes no GPU memory: nobody is left, and the reason is its own.
+  const Plan tcp =
+      goodPlan(std::string("transports: [tcp]\npairs_at_once: disjoint\n") + kFourPairs);
+  CHECK(tcp.groups.empty());
+  CHECK(contains(tcp.cases[0].skip.value_or(""), "tcp does not take"));
+}
+
+TEST_CASE("one CPU pair cannot be given to several pairs at once") {
+  const std::string error =
+      errorOf(std::string("transports: [cuda_copy]\npairs_at_once: [one, disjoint]\n"
+                          "cpus: {initiator: 0}\n") +
+              kFourPairs);
+  CHECK(contains(error, "all pairs would run on the same two"));
+  CHECK(contains(error, "test.yaml:3"));
+}
+
 TEST_CASE("what clashes is an error with its place") {
   CHECK(contains(
       errorOf("transports: [tcp]\npatterns:\n  - stream: {sizes: [8], window: 4, batch: 8}\n"),

@@ -31,8 +31,10 @@ constexpr const char* kGpus = "memory: {src: cuda:0, dst: cuda:1}\n";
 
 std::vector<std::string> labels(const Plan& plan) {
   std::vector<std::string> all;
-  for (const std::size_t index : plan.witnessed) {
-    all.push_back(plan.cases[index].label + "/" + plan.cases[index].source.text());
+  for (const CaseGroup& group : plan.witnessed) {
+    for (const std::size_t index : group) {
+      all.push_back(plan.cases[index].label + "/" + plan.cases[index].source.text());
+    }
   }
   return all;
 }
@@ -96,6 +98,22 @@ TEST_CASE("a control of each truth for each pair, within a single GPU too") {
   CHECK(pairs.controls.size() == 4);
   const Plan same = planOf(std::string("transports: [cuda_copy]\nmemory: cuda:0\n") + kSmall);
   CHECK(controls(same) == Words{"cuda_copy direct", "loopback staged"});
+}
+
+TEST_CASE("pairs at once are watched at once, and each pair's controls run alone") {
+  const Plan plan = planOf(std::string("transports: [cuda_copy]\npairs_at_once: disjoint\n"
+                                       "memory: [{src: cuda:0, dst: cuda:1}, "
+                                       "{src: cuda:2, dst: cuda:3}]\n") +
+                           kSmall);
+  REQUIRE(plan.witnessed.size() == 1);
+  CHECK(plan.witnessed[0] == CaseGroup{0, 1});
+  CHECK(witnessPass(plan.cases[1]).beside == 1);
+  CHECK(plan.controls.size() == 4);
+  for (const ControlCase& control : plan.controls) {
+    CHECK(control.testCase.beside == 0);
+    CHECK(control.testCase.pairNumber == 0);
+  }
+  CHECK(describePlan(plan).find("and 2 witness passes") != std::string::npos);
 }
 
 TEST_CASE("a described plan names what follows the rounds") {

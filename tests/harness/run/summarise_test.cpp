@@ -259,6 +259,41 @@ TEST_CASE("half of a round trip is compared with the whole of a pull") {
   CHECK(document.rows[1].headline.ratio->level.value == doctest::Approx(2));
 }
 
+TEST_CASE("a row beside others is compared with the same row alone, and bases with their like") {
+  const auto make = [](const std::string& label, double p50, bool beside) {
+    Row row = rowOf(label, {latencyRun(p50), latencyRun(p50)});
+    if (beside) {
+      row.beside = 3;
+      row.id += "/disjoint";
+    }
+    return row;
+  };
+  Document document = documentOf({make("base", 1000, false), make("other", 3000, false),
+                                  make("base", 2000, true), make("other", 4000, true)});
+  summarise(document);
+  const auto& rows = document.rows;
+  CHECK_FALSE(rows[0].headline.toAlone);
+  CHECK_FALSE(rows[1].headline.toAlone);
+  REQUIRE(rows[2].headline.toAlone);
+  CHECK(rows[2].headline.toAlone->value == doctest::Approx(2));
+  CHECK(rows[3].headline.toAlone->value == doctest::Approx(4.0 / 3));
+  CHECK(rows[1].headline.ratio->level.value == doctest::Approx(3));
+  CHECK(rows[3].headline.ratio->level.value == doctest::Approx(2));
+}
+
+TEST_CASE("beside others, time decides, and too little company is marked") {
+  Run run = latencyRun(1000);
+  run.stopReason = "max_time";
+  CHECK(marked(summarised(rowOf("base", {run})), "imprecise"));
+  Row row = rowOf("base", {run});
+  row.beside = 1;
+  row.runs[0].company = 0.95;
+  CHECK_FALSE(marked(summarised(row), "imprecise"));
+  CHECK_FALSE(marked(summarised(row), "little_company"));
+  row.runs[0].company = 0.5;
+  CHECK(marked(summarised(row), "little_company"));
+}
+
 TEST_CASE("a ratio to nothing is absent, not infinite") {
   Run zero = latencyRun(0);
   zero.latency->blockMedians = {0, 0};
