@@ -81,6 +81,8 @@ void bindWork(Library& library, Api& api) {
   library.required(api.streamCreate, "cuStreamCreate");
   library.required(api.streamDestroy, "cuStreamDestroy_v2");
   library.required(api.streamSynchronize, "cuStreamSynchronize");
+  library.required(api.streamQuery, "cuStreamQuery");
+  library.optional(api.streamWriteValue32, "cuStreamWriteValue32_v2");
   library.required(api.streamWaitEvent, "cuStreamWaitEvent");
   library.required(api.beginCapture, "cuStreamBeginCapture_v2");
   library.required(api.endCapture, "cuStreamEndCapture");

@@ -157,6 +157,9 @@ struct Api {
   Code (*streamCreate)(StreamHandle*, unsigned flags) = nullptr;
   Code (*streamDestroy)(StreamHandle) = nullptr;
   Code (*streamSynchronize)(StreamHandle) = nullptr;
+  Code (*streamQuery)(StreamHandle) = nullptr;
+  Code (*streamWriteValue32)(StreamHandle, DevicePointer, std::uint32_t value,
+                             unsigned flags) = nullptr;  ///< optional: driver 11.7
   Code (*streamWaitEvent)(StreamHandle, EventHandle, unsigned flags) = nullptr;
   Code (*beginCapture)(StreamHandle, int mode) = nullptr;
   Code (*endCapture)(StreamHandle, Graph*) = nullptr;

@@ -33,6 +33,8 @@ class Controls {
   Controls(Plan& plan, const Registry& registry) : plan_(plan), registry_(registry) {}
 
   void addFor(const Case& c) {
+    // Host memory on one side can be neither staged nor reached from the other process.
+    if (c.source.kind != MemoryKind::kCuda || c.destination.kind != MemoryKind::kCuda) return;
     for (const TransportEntry& entry : registry_.entries()) {
       if (entry.directControl) addDirect(c, entry);
       if (entry.stagedControl) addStaged(c, entry);

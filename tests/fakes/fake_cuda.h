@@ -46,6 +46,9 @@ struct Machine {
   std::map<std::pair<int, int>, Link> links = {};  ///< {from, to}; a plain Link where absent
   bool ipcInOneProcess = true;  ///< the real driver refuses; convenient for tests with threads
   int driverVersion = 12080;
+  /// Streams can write values to memory. Off unless asked for: nobody but a query lets a fake
+  /// stream go on, and who looks at memory asks for little.
+  bool memoryOperations = false;
 };
 
 /// "gpus=8 memory=64MiB slow=0-1:50 corrupt=2-3:17 nopeer=4-5 fail=h-1:719": for programs that get

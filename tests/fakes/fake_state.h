@@ -18,7 +18,7 @@ struct CUctx_st {
 
 /// A step of a stream or a graph.
 struct FakeStep {
-  enum class Kind { kCopy, kRecord, kWait };
+  enum class Kind { kCopy, kRecord, kWait, kWrite };
   Kind kind = Kind::kCopy;
   DevicePointer to = 0, from = 0;
   std::size_t bytes = 0;
@@ -27,6 +27,7 @@ struct FakeStep {
   std::uint64_t number = 0;  ///< of the copies on this link, from 0
   EventHandle event = nullptr;
   std::uint64_t serial = 0;  ///< of the record that is made or awaited
+  std::uint32_t value = 0;   ///< kWrite: to be written at `to`
 };
 
 struct CUgraph_st {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events, copies, graphs and kernels of the fake driver.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "tests/fakes/fake_state.h"
@@ -42,6 +43,10 @@ bool finish(CUstream_st& stream, FakeStep& step) {
     case Kind::kRecord:
       step.event->done = std::max(step.event->done, step.serial);
       step.event->at = std::chrono::steady_clock::now();
+      return true;
+    case Kind::kWrite:
+      std::atomic_ref(*reinterpret_cast<std::uint32_t*>(hostView(reinterpret_cast<void*>(step.to))))
+          .store(step.value, std::memory_order_release);
       return true;
     case Kind::kWait:
       if (step.event->done < step.serial && step.event->stream != &stream) {
@@ -166,6 +171,27 @@ Code streamSynchronize(StreamHandle stream) {
   if (stream->capture) return kNotSupported;
   drain(*stream);
   return stream->error;
+}
+
+Code streamQuery(StreamHandle stream) {
+  const Guard guard(state().mutex);
+  ++state().counters.queries;
+  stream = streamOf(stream);
+  if (stream == nullptr) return kInvalidContext;
+  advance(*stream);
+  if (stream->error != kSuccess) return stream->error;
+  return stream->steps.empty() ? kSuccess : kNotReady;
+}
+
+Code streamWriteValue32(StreamHandle stream, DevicePointer to, std::uint32_t value, unsigned) {
+  const Guard guard(state().mutex);
+  if (!state().machine.memoryOperations) return kNotSupported;
+  stream = streamOf(stream);
+  if (stream == nullptr) return kInvalidContext;
+  if (stream->error != kSuccess) return stream->error;
+  if (!isRegistered(to, sizeof value)) return kInvalidValue;
+  enqueue(*stream, {.kind = Kind::kWrite, .to = to, .value = value});
+  return kSuccess;
 }
 
 Code streamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
@@ -298,6 +324,8 @@ void bindWork(Api& api) {
   api.streamCreate = streamCreate;
   api.streamDestroy = streamDestroy;
   api.streamSynchronize = streamSynchronize;
+  api.streamQuery = streamQuery;
+  api.streamWriteValue32 = streamWriteValue32;
   api.streamWaitEvent = streamWaitEvent;
   api.eventCreate = eventCreate;
   api.eventDestroy = [](EventHandle) {

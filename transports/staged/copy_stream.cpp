@@ -14,6 +14,9 @@ constexpr std::size_t kEvents = 64;
 /// enqueueing such a copy.
 constexpr std::uint64_t kBytesOfAnEvent = 64u << 10;
 
+/// A stream that has failed counts no further: after so many looks the driver is asked.
+constexpr unsigned kQuietLooks = 256;
+
 }  // namespace
 
 Result<CopyStream> CopyStream::make(const std::shared_ptr<const cuda::Device>& device,
@@ -22,14 +25,21 @@ Result<CopyStream> CopyStream::make(const std::shared_ptr<const cuda::Device>& d
   if (!stream) return stream.error();
   auto events = cuda::Events::make(device, kEvents, false);
   if (!events) return events.error();
-  return CopyStream(*std::move(stream), *std::move(events), device->cuda(), patience);
+  std::optional<cuda::StreamCounter> counter;
+  if (auto made = cuda::StreamCounter::make(device, stream->get())) {
+    counter.emplace(*std::move(made));
+  }
+  return CopyStream(*std::move(stream), *std::move(events), std::move(counter), device->cuda(),
+                    patience);
 }
 
-CopyStream::CopyStream(cuda::Stream stream, cuda::Events events, const cuda::Api& cuda,
+CopyStream::CopyStream(cuda::Stream stream, cuda::Events events,
+                       std::optional<cuda::StreamCounter> counter, const cuda::Api& cuda,
                        std::uint64_t patience)
     : cuda_(cuda),
       stream_(std::move(stream)),
       events_(std::move(events)),
+      counter_(std::move(counter)),
       covers_(kEvents),
       patience_(patience) {}
 
@@ -45,18 +55,35 @@ bool CopyStream::copy(cuda::DevicePointer to, cuda::DevicePointer from,
   ++enqueued_;
   onTheWay_ += bytes;
   unmarked_ += bytes;
-  return unmarked_ < kBytesOfAnEvent || worthWaiting() || mark();
+  if (worthWaiting()) return !counter_ || mark();
+  return unmarked_ < kBytesOfAnEvent || mark();
 }
 
 bool CopyStream::settle() noexcept {
   if (failure_ != cuda::kSuccess) return false;
   if (enqueued_ == finished_) return true;
-  return worthWaiting() ? wait() : mark() && look();
+  return worthWaiting() && !counter_ ? wait() : mark() && look();
 }
 
-/// An event behind everything that has none yet, if one is free.
+/// Something behind all copies that tells when they are done.
 bool CopyStream::mark() noexcept {
-  if (marked_ == enqueued_ || recorded_ - passed_ == events_.size()) return true;
+  if (marked_ == enqueued_) return true;
+  return counter_ ? count() : record();
+}
+
+bool CopyStream::count() noexcept {
+  if (!good(counter_->write(stream_.get(), static_cast<std::uint32_t>(enqueued_)),
+            "cuStreamWriteValue32")) {
+    return false;
+  }
+  marked_ = enqueued_;
+  unmarked_ = 0;
+  return true;
+}
+
+/// If an event is free; otherwise later.
+bool CopyStream::record() noexcept {
+  if (recorded_ - passed_ == events_.size()) return true;
   const std::size_t at = recorded_ % events_.size();
   if (!good(cuda_.eventRecord(events_[at], stream_.get()), "cuEventRecord")) return false;
   covers_[at] = marked_ = enqueued_;
@@ -73,8 +100,25 @@ bool CopyStream::wait() noexcept {
   return true;
 }
 
-/// Asks for the oldest event, and for the next one only when that has passed.
 bool CopyStream::look() noexcept {
+  const bool looked = counter_ ? readCounter() : askEvents();
+  if (finished_ == enqueued_) onTheWay_ = unmarked_ = 0;
+  return looked;
+}
+
+bool CopyStream::readCounter() noexcept {
+  // The counter has 32 bits, and there are never so many copies on their way.
+  const auto moved = counter_->read() - static_cast<std::uint32_t>(finished_);
+  finished_ += moved;
+  quietLooks_ = moved == 0 ? quietLooks_ + 1 : 0;
+  if (quietLooks_ < kQuietLooks) return true;
+  quietLooks_ = 0;
+  const cuda::Code code = cuda_.streamQuery(stream_.get());
+  return code == cuda::kNotReady || good(code, "cuStreamQuery");
+}
+
+/// Asks for the oldest event, and for the next one only when that has passed.
+bool CopyStream::askEvents() noexcept {
   while (passed_ != recorded_) {
     const std::size_t oldest = passed_ % events_.size();
     const cuda::Code code = cuda_.eventQuery(events_[oldest]);
@@ -83,8 +127,12 @@ bool CopyStream::look() noexcept {
     finished_ = covers_[oldest];
     ++passed_;
   }
-  if (finished_ == enqueued_) onTheWay_ = unmarked_ = 0;
   return true;
+}
+
+std::string_view CopyStream::follows() const noexcept {
+  if (counter_) return "a counter that the stream writes to pinned memory";
+  return patience_ == 0 ? "events" : "waiting for the stream, events for large copies";
 }
 
 bool CopyStream::good(cuda::Code code, const char* call) noexcept {

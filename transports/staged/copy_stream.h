@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies between a GPU and pinned memory on a stream of their own: enqueued, and finished in that
-// order.
+// order. How far they are says a counter that the stream writes; where a driver has none, events.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "harness/cuda/device.h"
+#include "harness/cuda/stream_counter.h"
 
 namespace gdrbench::staged {
 
 class CopyStream {
  public:
-  /// `patience`: as long as no more bytes than this are on their way, settle() waits for them; 0:
-  /// it never does. For a caller that can do nothing else meanwhile, waiting saves the event and
-  /// the questions after it.
+  /// `patience`: as long as no more bytes than this are on their way, each copy is followed at
+  /// once; 0: never. Without a counter settle() then waits for them: for a caller that can do
+  /// nothing else meanwhile, that saves the event and the questions after it.
   static Result<CopyStream> make(const std::shared_ptr<const cuda::Device>& device,
                                  std::uint64_t patience);
   CopyStream(CopyStream&&) = default;
@@ -33,13 +36,19 @@ class CopyStream {
   /// What the driver answered, and the name of the function that it answered to.
   [[nodiscard]] cuda::Code failure() const noexcept { return failure_; }
   [[nodiscard]] const char* failedCall() const noexcept { return failedCall_; }
+  /// By what it is known that copies are done, in words.
+  [[nodiscard]] std::string_view follows() const noexcept;
 
  private:
-  CopyStream(cuda::Stream stream, cuda::Events events, const cuda::Api& cuda,
-             std::uint64_t patience);
+  CopyStream(cuda::Stream stream, cuda::Events events, std::optional<cuda::StreamCounter> counter,
+             const cuda::Api& cuda, std::uint64_t patience);
   bool mark() noexcept;
+  bool count() noexcept;
+  bool record() noexcept;
   bool wait() noexcept;
   bool look() noexcept;
+  bool readCounter() noexcept;
+  bool askEvents() noexcept;
   bool good(cuda::Code code, const char* call) noexcept;
   [[nodiscard]] bool worthWaiting() const noexcept {
     return patience_ != 0 && onTheWay_ <= patience_;
@@ -48,6 +57,8 @@ class CopyStream {
   const cuda::Api& cuda_;
   cuda::Stream stream_;
   cuda::Events events_;
+  std::optional<cuda::StreamCounter> counter_;
+  unsigned quietLooks_ = 0;                  ///< at the counter, since it moved
   std::vector<std::uint64_t> covers_;        ///< by event: the copies that are finished when it is
   std::uint64_t recorded_ = 0, passed_ = 0;  // events
   std::uint64_t enqueued_ = 0, marked_ = 0, finished_ = 0;  // copies

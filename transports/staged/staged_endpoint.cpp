@@ -193,6 +193,7 @@ Result<std::unique_ptr<Lane>> StagedEndpoint::makeLane(MemoryRegion& source, Mem
   if (!reading) return reading.error();
   Result<CopyStream> writing = CopyStream::make(device_, patience());
   if (!writing) return writing.error();
+  follows_ = writing->follows();
   Outbound out(spec_, geometry_, *std::move(reading), (*from)->pointer(), data_->source());
   Inbound in(spec_, geometry_, *std::move(writing), (*to)->pointer(), data_->target());
   std::unique_ptr<Lane> lane =
@@ -222,6 +223,7 @@ std::vector<Claim> StagedEndpoint::claims() const {
       {.key = "staging_low_latency",
        .value = patience() == 0 ? "off" : fmt::format("up to {}", formatSize(patience())),
        .mustAgree = true});
+  claims.push_back({.key = "staging_follows", .value = "copies by " + follows_});
   const int node = data_->numaNode();
   claims.push_back(
       {.key = "staging_node",

@@ -42,6 +42,7 @@ class StagedEndpoint final : public Endpoint {
   Geometry geometry_;
   std::shared_ptr<const cuda::Device> device_;
   std::unique_ptr<Wire> data_, credits_;
+  std::string follows_ = "nothing yet";  ///< by what copies are known to be done
 };
 
 }  // namespace gdrbench::staged

@@ -39,7 +39,8 @@ constexpr Option kOptions[] = {
      .fallback = "64KiB",
      .min = 0,
      .max = 16 * kMiB,
-     .help = "with a window of 1, wait in place for copies of messages up to this size; 0: never"},
+     .help =
+         "with a window of 1, copies of messages up to this size are followed one by one; 0: none"},
 };
 
 class StagedTransport final : public Transport {

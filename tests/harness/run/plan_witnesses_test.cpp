@@ -100,6 +100,15 @@ TEST_CASE("a control of each truth for each pair, within a single GPU too") {
   CHECK(controls(same) == Words{"cuda_copy direct", "loopback staged"});
 }
 
+TEST_CASE("between a GPU and host memory no control could run, so none is planned") {
+  const Plan plan = planOf(std::string("transports: [cuda_copy: {processes: 1}]\n"
+                                       "memory: [{src: pinned, dst: cuda:0}, "
+                                       "{src: cuda:0, dst: pinned}]\n") +
+                           kSmall);
+  CHECK(plan.witnessed.size() == 2);
+  CHECK(plan.controls.empty());
+}
+
 TEST_CASE("pairs at once are watched at once, and each pair's controls run alone") {
   const Plan plan = planOf(std::string("transports: [cuda_copy]\npairs_at_once: disjoint\n"
                                        "memory: [{src: cuda:0, dst: cuda:1}, "

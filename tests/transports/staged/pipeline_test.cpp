@@ -19,9 +19,10 @@ using cuda::fake::kHost;
 
 constexpr std::uint64_t kChunk = 4096;
 
-/// A machine of its own for each case: links are slow or broken.
+/// A machine of its own for each case: links are slow or broken. `counting`: its streams can write
+/// to memory how far they are.
 struct Machine {
-  Machine() { cuda::fake::reset({}); }
+  explicit Machine(bool counting = false) { cuda::fake::reset({.memoryOperations = counting}); }
   ~Machine() { cuda::fake::reset({}); }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -67,10 +68,11 @@ bool says(const Error& error, std::string_view words) {
 }  // namespace
 
 TEST_CASE("sizes around the chunk, at several depths and windows") {
-  const Machine machine;
-  for (const char* depth : {"1", "2", "8"}) {
+  for (const auto& [depth, counting] :
+       {std::pair("1", false), std::pair("2", false), std::pair("8", false), std::pair("1", true),
+        std::pair("3", true), std::pair("8", true)}) {
+    const Machine machine(counting);
     for (const std::uint32_t window : {1u, 4u}) {
-      CAPTURE(depth);
       CAPTURE(window);
       auto rig = rigOf({{"chunk", "4KiB"}, {"depth", depth}, {"low_latency", "2KiB"}},
                        40 * kChunk + 64, 4, window);
@@ -132,6 +134,42 @@ TEST_CASE("a window of 1 waits for small copies and asks for no event") {
   CHECK(cuda::fake::counters().queries == before);
   exchange(*rig, messages(1, kChunk + 1, 4), {});
   CHECK(cuda::fake::counters().queries > before);
+}
+
+TEST_CASE(
+    "where the stream counts, no event is asked for, and the driver only after a long silence") {
+  for (const std::uint32_t window : {1u, 512u}) {
+    CAPTURE(window);
+    const Machine machine(true);
+    cuda::fake::link(0, kHost).queries = 3;
+    cuda::fake::link(kHost, 1).queries = 3;
+    auto rig = rigOf({{"low_latency", "4KiB"}}, 2 * kChunk, 512, window);
+    const auto claims = rig->initiator->endpoint().claims();
+    const auto follows = std::find_if(claims.begin(), claims.end(), [](const Claim& claim) {
+      return claim.key == "staging_follows";
+    });
+    REQUIRE(follows != claims.end());
+    CHECK(follows->value.find("a counter that the stream writes") != std::string::npos);
+    const std::uint64_t events = cuda::fake::counters().events;
+    for (const std::uint64_t bytes : {std::uint64_t{8}, kChunk, 2 * kChunk}) {
+      const std::uint32_t count = window == 1 ? 1 : 700;
+      exchange(*rig, messages(count, bytes, 512), messages(count, bytes, 512));
+    }
+    CHECK(cuda::fake::counters().events == events);
+  }
+}
+
+TEST_CASE("a stream that fails counts no further: the driver is asked, and says why") {
+  for (const auto& [from, to] : {std::pair(0, kHost), std::pair(kHost, 1)}) {
+    const Machine machine(true);
+    cuda::fake::link(from, to).failure = 719;
+    auto rig = rigOf({}, kChunk);
+    const auto one = messages(1, 8, 4);
+    Talk initiator(*rig->initiator, one, {}), responder(*rig->responder, {}, one);
+    const Error error = failureOf(initiator, responder);
+    CHECK(error.nativeCode == 719);
+    CHECK(says(error, "cuStreamQuery"));
+  }
 }
 
 TEST_CASE("credits hold a sender whose receiver does not keep up") {
