@@ -9,6 +9,7 @@
 #include "harness/core/units.h"
 #include "harness/cuda/allocation.h"
 #include "harness/cuda/data_kernels.h"
+#include "harness/cuda/write_flush.h"
 
 namespace gdrbench {
 namespace {
@@ -20,7 +21,8 @@ class CudaSpace final : public MemorySpace {
       : name_(std::move(name)),
         vmm_(vmm),
         device_(std::move(device)),
-        kernels_(std::move(kernels)) {}
+        kernels_(std::move(kernels)),
+        flush_(device_) {}
 
   Result<Buffer> allocate(std::uint64_t bytes) override {
     auto memory = cuda::Allocation::make(device_, bytes, vmm_);
@@ -43,11 +45,14 @@ class CudaSpace final : public MemorySpace {
 
   Result<std::optional<DataFault>> verify(const Buffer& buffer, const SlotRun& run,
                                           const DataPattern& pattern) override {
+    if (Status visible = flush_.run(); !visible) return visible.error();
     auto bad = kernels_.verify(onDevice(buffer, run, pattern));
     if (!bad) return bad.error();
     if (!*bad) return std::optional<DataFault>{};
     return describeFault(buffer, run, pattern, **bad);
   }
+
+  [[nodiscard]] std::optional<std::string> cardWrites() const override { return flush_.describe(); }
 
   [[nodiscard]] std::string describe() const override {
     const cuda::Identity& gpu = device_->identity();
@@ -88,6 +93,7 @@ class CudaSpace final : public MemorySpace {
   bool vmm_;
   std::shared_ptr<const cuda::Device> device_;
   cuda::DataKernels kernels_;
+  cuda::WriteFlush flush_;
   std::string described_;
 };
 

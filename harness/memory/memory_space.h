@@ -44,6 +44,10 @@ class MemorySpace {
   virtual Result<std::optional<DataFault>> verify(const Buffer& buffer, const SlotRun& run,
                                                   const DataPattern& pattern) = 0;
 
+  /// What becomes of writes of a network card before they are checked, with the time that it took
+  /// so far; nothing where that is no question.
+  [[nodiscard]] virtual std::optional<std::string> cardWrites() const { return {}; }
+
   /// What this memory is, for the report: "host, 4 KiB pages, NUMA node 0".
   [[nodiscard]] virtual std::string describe() const = 0;
 };

@@ -273,6 +273,7 @@ class Worker {
     Status done = isInitiator() ? initiate() : serve();
     partial_.check = checkSoFar();
     if (!done) return done;
+    if (auto writes = space_->cardWrites()) fact("writes_of_a_card", *std::move(writes));
     partial_.observations = watch_->end(blocks_->checked(), *endpoint_);
     if (Status tested = testFrozenPeer(); !tested) return tested;
     return channel_.send(wire::encodeResult(partial_), deadline_);

@@ -58,10 +58,23 @@ Code deviceAttribute(int* value, int attribute, DeviceHandle device) {
     case kGpuDirectRdmaWithVmmSupported:
       *value = 1;
       return kSuccess;
+    case kGpuDirectRdmaWritesOrdering:
+      *value = state().machine.orderedWrites ? 100 : 0;
+      return kSuccess;
+    case kGpuDirectRdmaFlushOptions:
+      *value = state().machine.canFlush ? 1 : 0;
+      return kSuccess;
     default:
       *value = 0;
       return kSuccess;
   }
+}
+
+Code flushWrites(int, int) {
+  const Guard guard(state().mutex);
+  if (!currentDevice()) return kInvalidContext;
+  ++state().counters.flushes;
+  return kSuccess;
 }
 
 Code deviceUuid(Uuid* uuid, DeviceHandle device) {
@@ -187,6 +200,7 @@ void bindDevices(Api& api) {
   };
   api.deviceUuid = deviceUuid;
   api.deviceAttribute = deviceAttribute;
+  api.flushWrites = flushWrites;
   api.primaryRetain = primaryRetain;
   api.primaryRelease = primaryRelease;
   api.canAccessPeer = canAccessPeer;

@@ -49,6 +49,8 @@ struct Machine {
   /// Streams can write values to memory. Off unless asked for: nobody but a query lets a fake
   /// stream go on, and who looks at memory asks for little.
   bool memoryOperations = false;
+  bool orderedWrites = true;  ///< of network cards; otherwise they have to be flushed
+  bool canFlush = true;
 };
 
 /// "gpus=8 memory=64MiB slow=0-1:50 corrupt=2-3:17 nopeer=4-5 fail=h-1:719": for programs that get
@@ -79,6 +81,7 @@ struct Counters {
   std::uint64_t copies = 0;        ///< executed
   std::uint64_t stagedCopies = 0;  ///< of them between two GPUs without peer access
   std::uint64_t queries = 0;       ///< of events
+  std::uint64_t flushes = 0;       ///< of what network cards wrote
 };
 Counters counters();
 
