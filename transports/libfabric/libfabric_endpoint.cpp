@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "harness/core/units.h"
 #include "harness/cuda/allocation.h"
@@ -52,17 +52,24 @@ SideFacts toldBy(const AddressHeader& header) {
           .emulatesRead = flag(header.emulatesRead)};
 }
 
-/// Endpoints of this process that are closed, where an address is a name. The shm provider of 1.17
-/// never forgets them: inserting such an address reads memory that is no longer mapped.
-class ClosedNames {
+/// Endpoints of this process, where an address is a name. shm knows them, too, and takes a path of
+/// its own for them, with two faults to keep away from:
+///   - of 1.17: it never forgets one that is closed, and inserting its address reads memory that is
+///     no longer mapped
+///   - of 2.5 and 2.6: who finds the peer in its own process does not note where its region lies,
+///     unless the peer asks for a connection, too. What the peer sends by reference, as it does
+///     all large messages, is then looked for at an offset from nothing. So both speak first.
+class OwnNames {
  public:
-  static void add(std::string name) {
+  enum class State { kOthers, kOpen, kClosed };
+  static void set(const std::string& name, State state) {
     const std::lock_guard lock(mutex());
-    names().insert(std::move(name));
+    names()[name] = state;
   }
-  static bool contains(const std::string& name) {
+  static State of(const std::string& name) {
     const std::lock_guard lock(mutex());
-    return names().contains(name);
+    const auto found = names().find(name);
+    return found == names().end() ? State::kOthers : found->second;
   }
 
  private:
@@ -70,8 +77,8 @@ class ClosedNames {
     static std::mutex one;
     return one;
   }
-  static std::set<std::string>& names() {
-    static std::set<std::string> all;
+  static std::map<std::string, State>& names() {
+    static std::map<std::string, State> all;
     return all;
   }
 };
@@ -142,7 +149,7 @@ LibfabricEndpoint::LibfabricEndpoint(const OpenRequest& request, std::unique_ptr
 }
 
 LibfabricEndpoint::~LibfabricEndpoint() {
-  if (objects_->info->addr_format == FI_ADDR_STR) ClosedNames::add(ownName_);
+  if (isNamed()) OwnNames::set(ownName_, OwnNames::State::kClosed);
 }
 
 Status LibfabricEndpoint::checkLimits() const {
@@ -168,6 +175,10 @@ Status LibfabricEndpoint::checkLimits() const {
     return cannot(fmt::format("it did not take delivery '{}'", request_.options.text("delivery")));
   }
   return Done{};
+}
+
+bool LibfabricEndpoint::isNamed() const {
+  return objects_->info->addr_format == FI_ADDR_STR;
 }
 
 bool LibfabricEndpoint::usesAddresses() const {
@@ -252,6 +263,7 @@ Result<Bytes> LibfabricEndpoint::address(const MemoryRegion& source, const Memor
     return fabricError("ask for the endpoint's name", code);
   }
   ownName_ = textOf(objects_->av.get(), name.data());
+  if (isNamed()) OwnNames::set(ownName_, OwnNames::State::kOpen);
   const auto& from = static_cast<const Region&>(source);
   const auto& into = static_cast<const Region&>(target);
   AddressHeader header{.nameBytes = static_cast<std::uint32_t>(length),
@@ -287,7 +299,8 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
   }
   const std::byte* name = peerAddress.data() + sizeof header;
   peerName_ = textOf(objects_->av.get(), name);
-  if (ClosedNames::contains(peerName_)) {
+  const OwnNames::State here = OwnNames::of(peerName_);
+  if (here == OwnNames::State::kClosed) {
     return Error{.code = ErrorCode::kPeerLost,
                  .tried = fmt::format("connect to {} over provider {}", peerName_,
                                       objects_->info->fabric_attr->prov_name),
@@ -313,7 +326,8 @@ Result<std::unique_ptr<Lane>> LibfabricEndpoint::connect(std::span<const std::by
                                                         .op = op_,
                                                         .injectBytes = injectBytes_,
                                                         .payload = payload_});
-  if (Status met = lane->handshake(request_.role, deadline); !met) return std::move(met).error();
+  const bool speaksFirst = request_.role == Role::kInitiator || here == OwnNames::State::kOpen;
+  if (Status met = lane->handshake(speaksFirst, deadline); !met) return std::move(met).error();
   peers_ = toldBy(header);
   startCounting(*payload_);
   return std::unique_ptr<Lane>(std::move(lane));

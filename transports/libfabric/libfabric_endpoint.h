@@ -34,6 +34,7 @@ class LibfabricEndpoint final : public Endpoint {
   LibfabricEndpoint(const OpenRequest& request, std::unique_ptr<Objects> objects);
   Status checkLimits() const;
   [[nodiscard]] std::string hmemText() const;
+  [[nodiscard]] bool isNamed() const;
   [[nodiscard]] bool usesAddresses() const;
   [[nodiscard]] SideFacts sideFacts(std::uint64_t sourceKey, std::uint64_t targetKey) const;
   void startCounting(Payload& payload);

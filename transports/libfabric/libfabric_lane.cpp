@@ -281,7 +281,7 @@ Error LibfabricLane::connectError() const {
   return error;
 }
 
-Status LibfabricLane::handshake(Role role, Deadline deadline) {
+Status LibfabricLane::handshake(bool speaksFirst, Deadline deadline) {
   const Message hello{kHello, layout_.syncSlot(), kHelloBytes};
   bool expected = false;
   bool sent = false;
@@ -291,7 +291,7 @@ Status LibfabricLane::handshake(Role role, Deadline deadline) {
   if (wantsDataReceives_ && !postDataReceives()) return connectError();
   while (!arrived || !sentReported) {
     if (!expected) expected = submit({}, {&hello, 1}).expects == 1;
-    const bool myTurn = expected && (role == Role::kInitiator || arrived);
+    const bool myTurn = expected && (speaksFirst || arrived);
     if (myTurn && !sent) sent = submit({&hello, 1}, {}).sends == 1;
     const std::size_t n = poll(events);
     for (std::size_t i = 0; i < n; ++i) {
@@ -301,8 +301,7 @@ Status LibfabricLane::handshake(Role role, Deadline deadline) {
     if (n != 0) continue;
     std::this_thread::yield();
     if (std::chrono::steady_clock::now() > deadline) {
-      // A responder speaks when it has been spoken to.
-      const bool silent = sent || (expected && role == Role::kResponder);
+      const bool silent = sent || (expected && !speaksFirst);
       return Error{.code = ErrorCode::kTimeout,
                    .tried = "connect to " + peerText(),
                    .nativeText = silent ? "no message of the peer came in time"

@@ -63,8 +63,8 @@ class LibfabricLane final : public Lane {
   [[nodiscard]] Error errorDetail() const override;
 
   /// One message to the peer and one from it through the sync slots, so that the provider has
-  /// connected both directions. Cold.
-  Status handshake(Role role, Deadline deadline);
+  /// connected both directions. `speaksFirst`: sends its own before it has polled. Cold.
+  Status handshake(bool speaksFirst, Deadline deadline);
 
  private:
   void settle() noexcept;
