@@ -10,9 +10,23 @@ bool decides(Outcome outcome) {
   return outcome == Outcome::kDirect || outcome == Outcome::kStaged;
 }
 
+/// Within one GPU no counter sees a direct payload pass: one that speaks for it counted next to
+/// nothing, as a counter that is dead would.
+bool byAbsence(const Observation& seen) {
+  return seen.kind == WitnessClass::kCounter && seen.outcome == Outcome::kDirect &&
+         seen.path == PathKind::kSameGpu;
+}
+
 bool needsControl(const Observation& seen) {
+  if (byAbsence(seen)) return true;
   return seen.bearing == Bearing::kPath && seen.strength == Strength::kDecisive &&
          (seen.kind == WitnessClass::kBehaviour || seen.kind == WitnessClass::kWork);
+}
+
+/// It can be had there, and does not stay silent where silence is what it concluded from.
+bool answers(const Observation& there, const Observation& seen) {
+  if (!byAbsence(seen)) return there.outcome != Outcome::kUnavailable;
+  return there.outcome == Outcome::kStaged && there.way == seen.way && there.side == seen.side;
 }
 
 /// What the controls of the other truth say about one witness.
@@ -28,7 +42,7 @@ Answer ask(const Observation& seen, std::span<const ControlSeen> controls) {
     bool answered = false, repeated = false;
     for (const Observation& there : control.observations) {
       if (there.id != seen.id || there.bearing != seen.bearing) continue;
-      answered = answered || there.outcome != Outcome::kUnavailable;
+      answered = answered || answers(there, seen);
       repeated = repeated || there.outcome == seen.outcome;
     }
     if (repeated) answer.repeated = &control;

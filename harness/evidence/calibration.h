@@ -24,7 +24,9 @@ struct ControlSeen {
 /// Behaviour and recorded work say nothing without the control of the other kind: "direct" needs a
 /// staged control that the same witness did not call direct, and the reverse. What a library, a
 /// construction or a counter shows needs none (an idle counter that moves by the payload has shown
-/// that it reacts), but is dropped as well where a control contradicts it.
+/// that it reacts), but is dropped as well where a control contradicts it. The exception is a
+/// counter that says "direct" of one GPU, because it did not move: it needs a staged control on
+/// which it counted the payload, the same way and at the same side.
 std::vector<Observation> calibrated(std::span<const Observation> observations,
                                     std::span<const ControlSeen> controls);
 

@@ -121,9 +121,16 @@ bool anyOfClass(const Picked& observations, WitnessClass kind) {
 }
 
 /// What decides for a direct path: a decisive observation; or two strong ones that see it from both
-/// ends of the matter, bytes counted on the link between the GPUs and copies recorded from one to
-/// the other. Either alone leaves a way out: a driver may take a copy between devices through the
-/// host, and a kernel may have moved what a counter saw from a buffer that was staged before.
+/// ends of the matter, what a counter says and copies that were recorded. Either alone leaves a way
+/// out.
+///
+/// Between two GPUs: bytes counted on their link, and copies from one to the other. A driver may
+/// take a copy between devices through the host, and a kernel may have moved what a counter saw
+/// from a buffer that was staged before.
+///
+/// Within one GPU: copies within it, and next to no bytes on its PCIe port. The copies may be to or
+/// from a buffer that kernels fill from the host, unrecorded; and that nothing crossed says who did
+/// not move the payload, not who did.
 Picked decidingForDirect(const Picked& seen) {
   Picked decisive = pick(seen, Bearing::kPath, Outcome::kDirect, Strength::kDecisive);
   if (!decisive.empty()) return decisive;

@@ -13,7 +13,8 @@
 //   unproved  all else, with what is missing
 //
 // Decisive is what is seen on one kind of path only; or, together, bytes counted on the link
-// between two GPUs and copies recorded from one to the other.
+// between two GPUs and copies recorded from one to the other; or, where both ends are on one GPU,
+// copies recorded within it and a PCIe port that the payload did not cross.
 //
 // A claim is no observation. Observations of other message sizes do not count, nor do those that
 // are unavailable or insensitive. The whole is as good as its weakest part.

@@ -95,6 +95,15 @@ class Controls {
   std::set<std::string> ids_;
 };
 
+/// Within one GPU the witness of the way is a PCIe counter of 32 bits that must not move by the
+/// payload: it must not have turned over either, and so the payload is bounded. A window is filled
+/// all the same.
+std::uint64_t messagesWithinOneGpu(const Case& c) {
+  constexpr std::uint64_t kBytes = std::uint64_t{256} << 20, kMost = 1024;
+  return std::max<std::uint64_t>(
+      std::clamp<std::uint64_t>(kBytes / std::max<std::uint64_t>(c.bytes, 1), 1, kMost), c.window);
+}
+
 }  // namespace
 
 Case witnessPass(const Case& timed) {
@@ -104,6 +113,10 @@ Case witnessPass(const Case& timed) {
   pass.rawSamples = 0;
   pass.stop.maxTimeNs = std::min(pass.stop.maxTimeNs, kShort);
   pass.stop.minTimeNs = std::min(pass.stop.minTimeNs, kShort);
+  if (onGpu(timed) && timed.source == timed.destination && timed.path == kDirectPath) {
+    const std::uint64_t few = messagesWithinOneGpu(timed);
+    pass.stop.iterations = std::min(pass.stop.iterations.value_or(few), few);
+  }
   return pass;
 }
 

@@ -126,6 +126,7 @@ class CopyRecords final : public Witness {
   [[nodiscard]] Observation within(Observation seen) const {
     if (sameGpu()) {
       seen.path = PathKind::kSameGpu;
+      seen.side = Side::kBoth;  // whoever copies: out of the one end's memory, into the other's
       return concluded(std::move(seen), Outcome::kDirect, Strength::kStrong);
     }
     seen.path = PathKind::kGpuStaged;

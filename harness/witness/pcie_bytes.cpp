@@ -17,10 +17,16 @@ namespace {
 using evidence::Bearing;
 using evidence::Observation;
 using evidence::Outcome;
+using evidence::PathKind;
 using evidence::Strength;
 
 constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;  // the counter has 32 bits
+constexpr std::uint64_t kHardly = 16;  // less than a sixteenth: what starts copies, not data
+constexpr std::uint64_t kExcess = 4;   // a quarter more than the bytes: headers, seen to be 8 %
+// What starts a copy and tells of its end crosses as well: at most this for a message, so that one
+// below the second is not seen among it.
+constexpr std::uint64_t kStart = std::uint64_t{4} << 10, kPlain = std::uint64_t{64} << 10;
 constexpr std::array kFields = {nvml::kPcieSentBytes, nvml::kPcieReceivedBytes};
 
 class PcieBytes final : public Witness {
@@ -53,7 +59,7 @@ class PcieBytes final : public Witness {
     std::vector<Observation> all;
     for (const Passage& passage : ways) {
       const std::size_t which = passage.out() ? 0 : 1;
-      all.push_back(see(passage, before_[which], after[which]));
+      all.push_back(see(passage, payload, before_[which], after[which]));
     }
     return all;
   }
@@ -61,17 +67,29 @@ class PcieBytes final : public Witness {
  private:
   [[nodiscard]] Observation described() const {
     Observation seen = blank(id(), evidence::WitnessClass::kCounter, scene_);
+    if (sameGpu()) {
+      seen.strength =
+          Strength::kStrong;  // where it cannot be had, that is named as what is missing
+      seen.ifDirect = "hardly anything over PCIe: the payload does not leave the GPU";
+      seen.ifStaged = "the payload over PCIe, out of the GPU and back into it";
+      return seen;
+    }
     seen.ifDirect = seen.ifStaged =
         "the payload over PCIe, or nothing where NVLink carries it: the GPU's port is crossed once "
         "either way";
     return seen;
   }
 
+  [[nodiscard]] bool sameGpu() const {
+    return scene_.peerOnThisHost && scene_.gpuPci == scene_.peerGpuPci;
+  }
+
   [[nodiscard]] Known<std::uint64_t> reading(std::size_t which) const {
     return nvml_->read(device_, kFields.at(which), {0}).front();
   }
 
-  [[nodiscard]] Observation see(const Passage& passage, const Known<std::uint64_t>& before,
+  [[nodiscard]] Observation see(const Passage& passage, const Payload& payload,
+                                const Known<std::uint64_t>& before,
                                 const Known<std::uint64_t>& after) const {
     Observation seen = of(passage, described());
     if (!before) return unavailable(std::move(seen), before.why);
@@ -82,6 +100,7 @@ class PcieBytes final : public Witness {
     seen.observed = fmt::format("{} bytes {} over PCIe for {} of payload", *moved,
                                 passage.out() ? "sent" : "received", passage.bytes);
     if (passage.bytes >= kTurn) seen.observed += ", or that and a multiple of 2^32";
+    if (sameGpu()) return withinOneGpu(std::move(seen), passage, payload, *moved);
     const bool flat =
         passage.bytes >= kEnough && passage.bytes < kTurn / 2 && *moved < passage.bytes / 2;
     if (!flat || scene_.peerOnThisHost) {
@@ -91,6 +110,32 @@ class PcieBytes final : public Witness {
     // has another way in, hence weak.
     seen.bearing = Bearing::kConservation;
     seen.reason = "the payload did not pass this GPU's PCIe port";
+    return concluded(std::move(seen), Outcome::kStaged, Strength::kWeak);
+  }
+
+  /// A direct path has no reason to leave the GPU, and a staged one leaves it once for each message
+  /// and comes back once. That nothing was counted must have been shown to mean something: where
+  /// the host is reached by NVLink-C2C, or a virtual machine shows a counter that stands still,
+  /// staged bytes are not counted either (evidence/calibration.h).
+  [[nodiscard]] Observation withinOneGpu(Observation seen, const Passage& passage,
+                                         const Payload& payload, std::uint64_t moved) const {
+    // Both workers stage over the one port that is counted.
+    const std::uint64_t bytes = plus(payload.sentBytes, payload.receivedBytes);
+    const std::uint64_t messages = plus(payload.sentMessages, payload.receivedMessages);
+    if (plus(plus(bytes, bytes / kExcess), times(kStart, messages)) >= kTurn) {
+      return neutral(std::move(seen), "a staged payload may have turned the counter over");
+    }
+    if (passage.bytes < kEnough) return neutral(std::move(seen), "too little payload to miss it");
+    if (moved < passage.bytes / kHardly) {
+      seen.path = PathKind::kSameGpu;
+      seen.reason = "the payload did not leave the GPU by PCIe";
+      return concluded(std::move(seen), Outcome::kDirect, Strength::kStrong);
+    }
+    if (moved < passage.bytes || scene_.messageBytes < kPlain) {
+      return neutral(std::move(seen), "what starts copies, or a part of the payload");
+    }
+    // Whatever else the GPU does is counted, too: hence weak.
+    seen.reason = "as much as the payload crossed PCIe, and both ends are on this GPU";
     return concluded(std::move(seen), Outcome::kStaged, Strength::kWeak);
   }
 

@@ -79,6 +79,35 @@ TEST_CASE("constructions, libraries and counters stand without a control") {
   }
 }
 
+TEST_CASE("a counter that did not move counts once a staged control moved it, there and so") {
+  Observation still = seen(WitnessClass::kCounter, Outcome::kDirect, Strength::kStrong);
+  still.path = PathKind::kSameGpu;
+  still.way = Way::kOut;
+  still.side = Side::kSource;
+  const auto staged = [&](Outcome outcome, Way way = Way::kOut, Side side = Side::kSource) {
+    Observation there = still;
+    there.outcome = outcome;
+    there.path = PathKind::kNone;
+    there.way = way;
+    there.side = side;
+    return ControlSeen{"known to be staged", true, {there}};
+  };
+  CHECK(with(still, {staged(Outcome::kStaged)}).outcome == Outcome::kDirect);
+  CHECK(with(still, {staged(Outcome::kStaged)}).control == "known to be staged");
+  CHECK(with(still, {}).outcome == Outcome::kInsensitive);
+  for (const Outcome outcome : {Outcome::kDirect, Outcome::kNeutral, Outcome::kUnavailable}) {
+    CAPTURE(name(outcome));
+    CHECK(with(still, {staged(outcome)}).outcome == Outcome::kInsensitive);
+  }
+  CHECK(with(still, {staged(Outcome::kStaged, Way::kBack)}).outcome == Outcome::kInsensitive);
+  CHECK(with(still, {staged(Outcome::kStaged, Way::kOut, Side::kSink)}).outcome ==
+        Outcome::kInsensitive);
+  // Dead one way: whatever it says of that way.
+  ControlSeen half = staged(Outcome::kStaged);
+  half.observations.push_back(staged(Outcome::kDirect, Way::kBack).observations[0]);
+  CHECK(with(still, {half}).outcome == Outcome::kInsensitive);
+}
+
 TEST_CASE("bytes on a link, and what says nothing, are left as they are") {
   Observation bytes = seen(WitnessClass::kCounter, Outcome::kDirect);
   bytes.bearing = Bearing::kConservation;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "harness/evidence/calibration.h"
+
 namespace gdrbench::evidence {
 namespace {
 
@@ -246,6 +248,68 @@ TEST_CASE("both ends on one GPU: its own kind, no link to count on") {
   const Verdict verdict =
       judged(subject, {path(Outcome::kDirect, Strength::kDecisive, PathKind::kSameGpu)});
   CHECK(verdict.text() == "direct (same-gpu)");
+}
+
+TEST_CASE("within one GPU: recorded copies and a PCIe port that nothing crossed, calibrated") {
+  Observation copied = path(Outcome::kDirect, Strength::kStrong, PathKind::kSameGpu);
+  copied.id = "copies";
+  copied.kind = WitnessClass::kWork;
+  Observation still = path(Outcome::kDirect, Strength::kStrong, PathKind::kSameGpu);
+  still.id = "pcie";
+  still.kind = WitnessClass::kCounter;
+  const auto as = [](Observation seen, Outcome outcome, Strength strength) {
+    seen.outcome = outcome;
+    seen.strength = strength;
+    if (outcome != Outcome::kDirect) seen.path = PathKind::kNone;
+    return seen;
+  };
+  const Observation stagedCopies = as(copied, Outcome::kStaged, Strength::kDecisive);
+  const Observation crossed = as(still, Outcome::kStaged, Strength::kWeak);
+  const Observation noCounter = as(still, Outcome::kUnavailable, Strength::kStrong);
+  const Observation unsure = as(still, Outcome::kNeutral, Strength::kWeak);
+  const std::vector<Observation> both = {copied, still}, shown = {stagedCopies, crossed};
+  struct Row {
+    const char* name;
+    std::vector<Observation> seen, staged;  ///< of the row, and of its staged control
+    const char* verdict;
+  };
+  const Row rows[] = {
+      {"both", both, shown, "direct (same-gpu)"},
+      {"copies alone", {copied}, shown, "unproved"},
+      {"PCIe alone", {still}, shown, "unproved"},
+      {"PCIe unavailable", {copied, noCounter}, {stagedCopies, noCounter}, "unproved"},
+      {"PCIe undecided", {copied, unsure}, shown, "unproved"},
+      {"PCIe crossed", {copied, crossed}, shown, "unproved"},
+      {"no control", both, {}, "unproved"},
+      {"PCIe stands still there as well", both, {stagedCopies, still}, "unproved"},
+      {"PCIe undecided there", both, {stagedCopies, unsure}, "unproved"},
+      {"PCIe unavailable there", both, {stagedCopies, noCounter}, "unproved"},
+      {"copies say the same there", both, {copied, crossed}, "unproved"},
+      {"staged by construction", {copied, still, path(Outcome::kStaged)}, shown, "conflict"},
+      {"contradicted",
+       {copied, still, path(Outcome::kStaged, Strength::kStrong)},
+       shown,
+       "unproved"},
+  };
+  Subject subject = twoGpus();
+  subject.sameGpu = true;
+  for (const Row& row : rows) {
+    INFO(row.name);
+    std::vector<ControlSeen> controls;
+    if (!row.staged.empty()) controls.push_back({"staged", true, row.staged});
+    CHECK(judged(subject, calibrated(row.seen, controls)).text() == row.verdict);
+  }
+  Observation missing = noCounter;
+  missing.reason = "not supported";
+  CHECK(says(judged(subject, {copied, missing}), "pcie unavailable: not supported"));
+  const ControlSeen control{"staged", true, shown};
+  Subject unverified = subject;
+  unverified.verified = false;
+  CHECK(judged(unverified, calibrated(both, {&control, 1})).value == Value::kUnproved);
+  // A counter of one way says nothing of the other.
+  const std::vector<Observation> out = {copied, on(still, Way::kOut, Side::kBoth)};
+  ControlSeen outShown{"staged", true, {stagedCopies, on(crossed, Way::kOut, Side::kBoth)}};
+  CHECK(judged(subject, calibrated(out, {&outShown, 1})).value == Value::kUnproved);
 }
 
 TEST_CASE("between a GPU and its own host, a construction needs no counter") {

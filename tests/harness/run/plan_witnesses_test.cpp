@@ -144,6 +144,30 @@ TEST_CASE("a witness pass is the same case, short and without samples") {
   CHECK(pass.stop.minTimeNs <= pass.stop.maxTimeNs);
 }
 
+TEST_CASE("within one GPU a witness pass is too short for a counter of 32 bits to turn over") {
+  const Plan plan = planOf(
+      "transports: [cuda_copy, tcp: {paths: [staged]}]\nmemory: [cuda:0, {src: cuda:0, dst: "
+      "cuda:1}]\n"
+      "patterns:\n  - ping-pong: {sizes: [8, 4MiB, 1GiB]}\n"
+      "  - stream: {sizes: [16MiB], window: 64}\n");
+  std::size_t bounded = 0;
+  for (const Case& c : plan.cases) {
+    CAPTURE(c.id);
+    const Case pass = witnessPass(c);
+    const bool within = c.source == c.destination && c.path == kDirectPath;
+    CHECK(pass.stop.iterations.has_value() == within);
+    if (!within) continue;
+    ++bounded;
+    CHECK(*pass.stop.iterations >= c.window);
+    CHECK(*pass.stop.iterations * c.bytes <= std::uint64_t{1} << 30);
+    if (c.bytes == 4 << 20) CHECK(*pass.stop.iterations == 64);
+  }
+  CHECK(bounded == 4);
+  const Plan few = planOf(std::string("transports: [cuda_copy]\nmemory: cuda:0\n") + kSmall +
+                          "stop: {iterations: 20}\n");
+  CHECK(witnessPass(few.cases[0]).stop.iterations == 20);
+}
+
 TEST_CASE("the watching of a case travels to its workers") {
   Case c = planOf(std::string("transports: [tcp]\n") + kSmall).cases[0];
   for (const Watching watching : {Watching::kNone, Watching::kFree, Watching::kAll}) {

@@ -241,7 +241,7 @@ TEST_CASE("both ends on one GPU") {
   scene.peerGpuPci = scene.gpuPci;
   const auto all = watch(fake, scene, kSent, [&] { fake.copy(cupti::kDeviceToDevice, kPayload); });
   const auto seen = only(all, kId, Way::kOut);
-  checkSeen(seen, Outcome::kDirect, Strength::kStrong, Side::kSource);
+  checkSeen(seen, Outcome::kDirect, Strength::kStrong, Side::kBoth);
   CHECK(seen.path == PathKind::kSameGpu);
 }
 

@@ -207,3 +207,66 @@ TEST_CASE("PCIe bytes tell neither direct nor staged") {
     checkSeen(seen, row.outcome, Strength::kWeak, Side::kSource);
   }
 }
+
+TEST_CASE("PCIe bytes where both ends are on one GPU") {
+  struct Row {
+    const char* name;
+    std::uint64_t before, after, payload, message;
+    Outcome outcome;
+    const char* reason;
+  };
+  constexpr std::uint64_t kLarge = 1 << 20, kGib = std::uint64_t{1} << 30;
+  const Row rows[] = {
+      {"nothing", 10, 10, kPayload, kLarge, Outcome::kDirect, "did not leave the GPU"},
+      {"what starts copies", 10, 10 + kPayload / 17, kPayload, kLarge, Outcome::kDirect, ""},
+      {"wrapped by little", 0xFFFFFFF0, 16, kPayload, kLarge, Outcome::kDirect, ""},
+      {"a sixteenth", 10, 10 + kPayload / 16, kPayload, kLarge, Outcome::kNeutral, "a part"},
+      {"nearly all", 10, 9 + kPayload, kPayload, kLarge, Outcome::kNeutral, "a part"},
+      {"all", 10, 10 + kPayload, kPayload, kLarge, Outcome::kStaged, "as much as the payload"},
+      {"of both workers", 10, 10 + 2 * kPayload, kPayload, kLarge, Outcome::kStaged, ""},
+      {"of both, wrapped", 0xFFFFFFF0, 2 * kPayload, kPayload, kLarge, Outcome::kStaged, ""},
+      {"small messages", 10, 10 + kPayload, kPayload, 4096, Outcome::kNeutral, "starts copies"},
+      {"small messages, nothing", 10, 10, kPayload, 4096, Outcome::kDirect, ""},
+      {"little", 10, 10, 4096, 4096, Outcome::kNeutral, "too little"},
+      {"fits the counter", 10, 10, 3 * kGib, kLarge, Outcome::kDirect, ""},
+      {"may have turned over", 10, 10, 4 * kGib - (kGib >> 1), kLarge, Outcome::kNeutral,
+       "turned the counter over"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    for (const bool out : {true, false}) {
+      Gpus gpus;
+      gpus.scene.peerGpuPci = gpus.scene.gpuPci;
+      gpus.scene.messageBytes = row.message;
+      gpus.pcie(row.before);
+      const Payload payload =
+          out ? sent(row.payload) : Payload{.receivedBytes = row.payload, .receivedMessages = 1};
+      const auto all = gpus.watch(witness::pcieBytes, payload, [&] { gpus.pcie(row.after); });
+      REQUIRE(all.size() == 1);
+      const auto seen = only(all, kPcie, out ? Way::kOut : Way::kBack);
+      const bool direct = row.outcome == Outcome::kDirect;
+      const bool staged = row.outcome == Outcome::kStaged;
+      checkSeen(seen, row.outcome, staged ? Strength::kWeak : Strength::kStrong,
+                out ? Side::kSource : Side::kSink, row.reason);
+      CHECK(name(seen.path) == name(direct ? PathKind::kSameGpu : PathKind::kNone));
+    }
+  }
+}
+
+TEST_CASE("both ways at once over the one PCIe port of one GPU") {
+  Gpus gpus;
+  gpus.scene.peerGpuPci = gpus.scene.gpuPci;
+  constexpr std::uint64_t kMuch = std::uint64_t{1700} << 20;
+  gpus.pcie(10);
+  const auto fits =
+      gpus.watch(witness::pcieBytes, {.sentBytes = kMuch, .receivedBytes = kMuch / 2}, [] {});
+  CHECK(only(fits, kPcie, Way::kOut).outcome == Outcome::kDirect);
+  // Either way alone would fit: but both workers stage both ways over that port.
+  const auto full =
+      gpus.watch(witness::pcieBytes, {.sentBytes = kMuch, .receivedBytes = 2 * kMuch}, [] {});
+  CHECK(only(full, kPcie, Way::kOut).outcome == Outcome::kNeutral);
+  // An equal address on another host is another GPU.
+  gpus.scene.peerOnThisHost = false;
+  const auto apart = gpus.watch(witness::pcieBytes, kSent, [] {});
+  CHECK(only(apart, kPcie, Way::kOut, Bearing::kConservation).outcome == Outcome::kStaged);
+}
