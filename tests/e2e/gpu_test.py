@@ -80,6 +80,18 @@ class FakeGpus(BenchTest):
             self.assertEqual(row["check"]["messages"], row["check"]["received"])
             self.assertEqual(row["path"], "direct" if row["label"] == "cuda_copy" else "staged")
 
+    def test_the_staged_path_over_shm(self):
+        """Each worker has two endpoints of that provider, for the data and for the credits."""
+        transports = [{"libfabric": {"label": op, "provider": "shm", "op": op, "paths": ["staged"]}}
+                      for op in ("send", "write")]
+        patterns = [{"ping-pong": {"sizes": ["64B", "3MiB"]}},
+                    {"stream": {"sizes": ["3MiB"], "window": 4, "direction": ["bi"]}}]
+        document = self.on_gpus(["cuda_copy", *transports], patterns, memory="cuda:0", witness="off",
+                                rounds=1, stop={"iterations": 12})
+        for row in document.data["rows"]:
+            self.assert_outcome(row, "ok")
+            self.assertEqual(row["check"]["messages"], row["check"]["received"])
+
     def test_sizes_are_those_that_were_asked_for_to_the_byte(self):
         sizes = [1, 3, 5, 15, 33, 4097, 1048577]
         transports = ["cuda_copy", {"loopback": {"paths": ["staged"]}}, {"tcp": {"paths": ["staged"]}}]
