@@ -20,8 +20,8 @@ Group = collections.namedtuple("Group", "name sets classes libfabric gpus", defa
 
 NO_WORD = ("provider shm says nothing of the way that a message took; copies between devices, where CUPTI "
            "records them, and the bytes on NVLink decide together only")
-NO_LINK = ("provider shm says nothing of the way that a message took; copies within the GPU are recorded, "
-           "and there is no link on which to count the bytes")
+NO_LINK = ("provider shm says nothing of the way that a message took; copies within the GPU, where CUPTI "
+           "records them, and bytes that did not cross PCIe decide together only, from 1 MiB of payload on")
 RECORDS = "the library's copies count only where CUPTI records them"
 FEW_BYTES = "64 B: all messages of a measurement together must be 64 KiB or more for the counters"
 

@@ -17,7 +17,7 @@ constexpr double kMiB = 1024 * kKiB;
 // Large enough that starting and following a copy (a few microseconds of the CPU, which also moves
 // the wire of some transports) is a small part of moving a chunk; small enough that 64 MiB are many
 // chunks, so that filling and draining the pipeline is a small part of them.
-constexpr std::string_view kChunk = "1MiB";
+constexpr std::string_view kChunk = "2MiB";
 
 constexpr Option kOptions[] = {
     {.name = "chunk",
