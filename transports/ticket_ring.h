@@ -28,6 +28,15 @@ class TicketRing {
   }
   /// True when it was there. Those who leave in the order in which they came cost one compare.
   bool remove(Ticket ticket) noexcept {
+    if (count_ != 0 && slots_[first_] == ticket) {
+      pop();
+      return true;
+    }
+    return removeLater(ticket);
+  }
+
+ private:
+  bool removeLater(Ticket ticket) noexcept {
     std::size_t at = 0;
     while (at < count_ && slots_[wrap(first_ + at)] != ticket) ++at;
     if (at == count_) return false;
@@ -35,8 +44,6 @@ class TicketRing {
     pop();
     return true;
   }
-
- private:
   [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
     return i >= slots_.size() ? i - slots_.size() : i;
   }
