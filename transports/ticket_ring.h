@@ -3,6 +3,7 @@
 // another order than they were expected in. Hot: nothing allocates.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <vector>
 
@@ -12,36 +13,36 @@ namespace gdrbench {
 
 class TicketRing {
  public:
-  explicit TicketRing(std::size_t capacity) : slots_(capacity) {}
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] bool full() const noexcept { return count_ == slots_.size(); }
-  [[nodiscard]] std::size_t room() const noexcept { return slots_.size() - count_; }
-  void push(Ticket ticket) noexcept {
-    slots_[wrap(first_ + count_)] = ticket;
-    ++count_;
-  }
-  Ticket pop() noexcept {
-    const Ticket ticket = slots_[first_];
-    first_ = wrap(first_ + 1);
-    --count_;
-    return ticket;
-  }
+  explicit TicketRing(std::size_t capacity)
+      : capacity_(capacity), slots_(std::bit_ceil(capacity)), mask_(slots_.size() - 1) {}
+  [[nodiscard]] bool empty() const noexcept { return first_ == end_; }
+  [[nodiscard]] bool full() const noexcept { return end_ - first_ == capacity_; }
+  [[nodiscard]] std::size_t room() const noexcept { return capacity_ - (end_ - first_); }
+  void push(Ticket ticket) noexcept { at(end_++) = ticket; }
+  Ticket pop() noexcept { return at(first_++); }
   /// True when it was there. Those who leave in the order in which they came cost one compare.
   bool remove(Ticket ticket) noexcept {
-    std::size_t at = 0;
-    while (at < count_ && slots_[wrap(first_ + at)] != ticket) ++at;
-    if (at == count_) return false;
-    for (; at != 0; --at) slots_[wrap(first_ + at)] = slots_[wrap(first_ + at - 1)];
-    pop();
+    if (empty()) return false;
+    if (at(first_) != ticket) return removeLater(ticket);
+    ++first_;
     return true;
   }
 
  private:
-  [[nodiscard]] std::size_t wrap(std::size_t i) const noexcept {
-    return i >= slots_.size() ? i - slots_.size() : i;
+  [[nodiscard]] Ticket& at(std::size_t i) noexcept { return slots_[i & mask_]; }
+  bool removeLater(Ticket ticket) noexcept {
+    std::size_t i = first_;
+    while (i != end_ && at(i) != ticket) ++i;
+    if (i == end_) return false;
+    for (; i != first_; --i) at(i) = at(i - 1);
+    ++first_;
+    return true;
   }
+
+  std::size_t capacity_;
   std::vector<Ticket> slots_;
-  std::size_t first_ = 0, count_ = 0;
+  std::size_t mask_;
+  std::size_t first_ = 0, end_ = 0;  // count up for ever
 };
 
 }  // namespace gdrbench

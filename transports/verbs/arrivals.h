@@ -4,7 +4,6 @@
 // order cost one compare. Hot: nothing allocates.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -16,22 +15,29 @@ class Arrivals {
  public:
   /// `receives`: how many messages can arrive before this side has taken notice.
   Arrivals(std::size_t expects, std::size_t receives)
-      : expected_(expects), early_(receives), ready_(expects + receives) {}
+      : expected_(expects), early_(receives), ready_(receives) {}
 
   /// False: no room.
   [[nodiscard]] bool expect(Ticket ticket) noexcept {
-    if (expected_.room() == 0 || ready_.room() == 0) return false;
+    if (expected_.full() || ready_.full()) return false;
     (!early_.empty() && early_.remove(ticket) ? ready_ : expected_).push(ticket);
     return true;
   }
-  /// Only while roomForArrivals() is not 0.
-  void arrive(Ticket ticket) noexcept { (expected_.remove(ticket) ? ready_ : early_).push(ticket); }
-  /// A message that was matched by other means.
-  void arriveMatched(Ticket ticket) noexcept { ready_.push(ticket); }
-  [[nodiscard]] std::size_t roomForArrivals() const noexcept {
-    return std::min(early_.room(), ready_.room());
+
+  /// How many receives may be posted beyond those that are: what uses one must find room here.
+  [[nodiscard]] std::size_t roomForReceives() const noexcept { return early_.room() - receives_; }
+  void receivesPosted(std::size_t count) noexcept { receives_ += count; }
+
+  /// One of the receives was used. True: the message is expected, and to be reported now.
+  [[nodiscard]] bool arrive(Ticket ticket) noexcept {
+    --receives_;
+    if (expected_.remove(ticket)) return true;
+    early_.push(ticket);
+    return false;
   }
 
+  /// Those that came early and are expected by now.
+  [[nodiscard]] bool hasReady() const noexcept { return !ready_.empty(); }
   std::size_t report(std::span<Event> events) noexcept {
     std::size_t n = 0;
     while (n < events.size() && !ready_.empty())
@@ -41,6 +47,7 @@ class Arrivals {
 
  private:
   TicketRing expected_, early_, ready_;
+  std::size_t receives_ = 0;  ///< posted and not used
 };
 
 }  // namespace gdrbench::verbs

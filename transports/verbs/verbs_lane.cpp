@@ -11,6 +11,8 @@
 #include <system_error>
 #include <thread>
 
+#include "transports/verbs/receive_queue.h"
+#include "transports/verbs/send_queue.h"
 #include "transports/verbs/words.h"
 
 namespace gdrbench::verbs {
@@ -35,11 +37,17 @@ bool isFlush(int status) noexcept {
 
 }  // namespace
 
+struct VerbsLane::Pair {
+  SendQueue sends;
+  ReceiveQueue receives;
+};
+
 VerbsLane::VerbsLane(LaneParts parts)
     : op_(parts.op),
       cq_(parts.cq),
       layout_(parts.memory.layout),
       watch_(parts.watch),
+      completions_(kAtOnce),
       arrivals_(expectsOf(parts), parts.queuePairs.size() * parts.receiveDepth),
       refillAt_(std::clamp<std::size_t>(parts.receiveDepth / 4, 1, kRefill)),
       refillBusyAt_(std::max<std::size_t>(parts.receiveDepth / 2, 1)),
@@ -49,42 +57,67 @@ VerbsLane::VerbsLane(LaneParts parts)
   pairs_.reserve(parts.queuePairs.size());
   for (ibv_qp* qp : parts.queuePairs) {
     const auto index = static_cast<std::uint8_t>(pairs_.size());
-    pairs_.push_back(
-        {SendQueue({.qp = qp,
-                    .index = index,
-                    .depth = parts.sendDepth,
-                    .signalEvery = parts.signalEvery,
-                    .inlineBytes = parts.inlineBytes,
-                    .oneDoorbell = parts.oneDoorbell},
-                   parts.memory),
-         ReceiveQueue({.qp = qp, .index = index, .depth = parts.receiveDepth}, parts.memory)});
+    pairs_.push_back({SendQueue({.qp = qp,
+                                 .index = index,
+                                 .depth = parts.sendDepth,
+                                 .signalEvery = parts.signalEvery,
+                                 .inlineBytes = parts.inlineBytes,
+                                 .oneDoorbell = parts.oneDoorbell,
+                                 .twoSided = parts.op == Op::kSend},
+                                parts.memory),
+                      ReceiveQueue({.qp = qp,
+                                    .index = index,
+                                    .depth = parts.receiveDepth,
+                                    .blank = parts.op != Op::kSend},
+                                   parts.memory)});
   }
+  firstPair_ = sendTurn_ = expectTurn_ = pairs_.data();
+  behindPairs_ = firstPair_ + pairs_.size();
 }
 
 VerbsLane::~VerbsLane() {
   if (stop_) stop_();
 }
 
-VerbsLane::Pair& VerbsLane::pairFor(const Message& message, std::size_t& turn) noexcept {
-  if (pairs_.size() == 1 || isSync(message)) return pairs_.front();
-  return pairs_[turn];
+// --- hot ---------------------------------------------------------------------------------------
+// `inline` is meant: in a shared library, other functions are called by way of a table.
+
+inline void VerbsLane::advance(Pair*& turn) const noexcept {
+  if (++turn == behindPairs_) turn = firstPair_;
 }
 
-bool VerbsLane::startExpect(const Expect& expect) noexcept {
-  Pair& pair = pairFor(expect, expectTurn_);
-  const bool taken = fetches(expect)    ? pair.sends.append(SendQueue::Verb::kRead, expect)
-                     : op_ == Op::kSend ? pair.receives.append(expect)
-                                        : arrivals_.expect(expect.ticket);
-  if (taken && !isSync(expect) && ++expectTurn_ == pairs_.size()) expectTurn_ = 0;
-  return taken;
-}
-
-bool VerbsLane::startSend(const Send& send) noexcept {
-  Pair& pair = pairFor(send, sendTurn_);
-  const auto verb = op_ == Op::kSend ? SendQueue::Verb::kSend : SendQueue::Verb::kWrite;
-  if (!pair.sends.append(verb, send)) return false;
-  if (!isSync(send) && ++sendTurn_ == pairs_.size()) sendTurn_ = 0;
+inline bool VerbsLane::startExpect(const Expect& expect) noexcept {
+  const bool sync = isSync(expect);
+  Pair* const pair = sync ? firstPair_ : expectTurn_;
+  if (op_ == Op::kSend) {
+    if (!pair->receives.append(expect)) return false;
+  } else if (op_ == Op::kRead && !sync) {
+    if (!pair->sends.fetch(expect)) return false;
+  } else {
+    if (!arrivals_.expect(expect.ticket)) return false;
+    if (arrivals_.hasReady()) special_ = true;
+  }
+  if (!sync) advance(expectTurn_);
   return true;
+}
+
+inline bool VerbsLane::startSend(const Send& send) noexcept {
+  const bool sync = isSync(send);
+  if (!(sync ? firstPair_ : sendTurn_)->sends.push(send)) return false;
+  if (!sync) advance(sendTurn_);
+  return true;
+}
+
+inline void VerbsLane::ringDoorbells(Pair& pair) noexcept {
+  // Receives first: a reply may come before this call ends.
+  if (pair.receives.hasChain()) {
+    if (const int code = pair.receives.post(); code != 0) {
+      failedCall(Failure::At::kPostReceive, code);
+    }
+  }
+  if (pair.sends.hasChain()) {
+    if (const int code = pair.sends.post(); code != 0) failedCall(Failure::At::kPostSend, code);
+  }
 }
 
 Accepted VerbsLane::submit(std::span<const Send> sends, std::span<const Expect> expects) noexcept {
@@ -94,120 +127,133 @@ Accepted VerbsLane::submit(std::span<const Send> sends, std::span<const Expect> 
     ++accepted.expects;
   }
   while (accepted.sends < sends.size() && startSend(sends[accepted.sends])) ++accepted.sends;
-  ringDoorbells();
+  for (Pair* pair = firstPair_; pair != behindPairs_; ++pair) ringDoorbells(*pair);
   return accepted;
 }
 
-void VerbsLane::ringDoorbells() noexcept {
-  for (Pair& pair : pairs_) {
-    // Receives first: a reply may come before this call ends.
-    if (pair.receives.hasChain()) {
-      if (const int code = pair.receives.post(); code != 0) {
-        fail({.at = Failure::At::kPostReceive, .code = code});
-      }
-    }
-    if (pair.sends.hasChain()) {
-      if (const int code = pair.sends.post(); code != 0) {
-        fail({.at = Failure::At::kPostSend, .code = code});
-      }
-    }
-  }
-}
-
-/// Blank receives are posted while nothing else is to be done, which keeps them out of what is
-/// timed; only a queue that is running low does not wait for that.
-void VerbsLane::fillReceives(bool idle) noexcept {
-  if (op_ == Op::kSend) return;
-  const std::size_t least = idle ? refillAt_ : refillBusyAt_;
-  for (Pair& pair : pairs_) {
-    if (pair.receives.missing() < least) continue;
-    const int code = pair.receives.fill(least, arrivals_.roomForArrivals());
-    if (code != 0) fail({.at = Failure::At::kPostReceive, .code = code});
-  }
-}
-
-void VerbsLane::takeArrival(const ibv_wc& completion, Pair& pair) noexcept {
+inline bool VerbsLane::takeArrival(const ibv_wc& completion, Pair& pair, Ticket& ticket) noexcept {
   if (op_ != Op::kSend) {
     pair.receives.used();
-    return arrivals_.arrive(ntohl(completion.imm_data));
+    ticket = ntohl(completion.imm_data);
+    const bool expected = arrivals_.arrive(ticket);
+    // Blank receives are posted while nothing else is to be done (see idle), which keeps them out
+    // of what is timed; only a queue that is running low does not wait for that.
+    if (pair.receives.missing() >= refillBusyAt_) fillReceives(refillBusyAt_);
+    return expected;
   }
-  const Expect expect = pair.receives.take();
-  if (completion.byte_len != expect.bytes) {
-    return fail({.at = Failure::At::kLength,
-                 .receive = true,
-                 .ticket = expect.ticket,
-                 .bytes = completion.byte_len,
-                 .expectedBytes = expect.bytes});
-  }
-  arrivals_.arriveMatched(expect.ticket);
+  const Expect& expect = pair.receives.take();
+  ticket = expect.ticket;
+  if (completion.byte_len == expect.bytes) return true;
+  wrongLength(expect, completion.byte_len);
+  return false;
 }
 
-void VerbsLane::take(const ibv_wc& completion) noexcept {
-  const bool receive = CompletionName::isReceive(completion.wr_id);
-  if (completion.status != IBV_WC_SUCCESS) {
-    return fail({.at = Failure::At::kCompletion,
-                 .code = completion.status,
-                 .vendorError = completion.vendor_err,
-                 .receive = receive});
+std::size_t VerbsLane::poll(std::span<Event> events) noexcept {
+  std::size_t n = 0;
+  if (special_) {
+    n = report(events);
+    if (n == events.size() || failed()) return finish(events, n);
   }
-  Pair& pair = pairs_[CompletionName::index(completion.wr_id)];
-  if (receive) return takeArrival(completion, pair);
-  pair.sends.completeUpTo(CompletionName::number(completion.wr_id));
+  const int count =
+      ibv_poll_cq(cq_, static_cast<int>(std::min(events.size() - n, kAtOnce)), completions_.data());
+  if (count <= 0) return idle(count, events, n);
+  const ibv_wc* const end = completions_.data() + count;
+  for (const ibv_wc* each = completions_.data(); each != end; ++each) {
+    if (each->status != IBV_WC_SUCCESS) {
+      failedCompletions({each, end});
+      break;
+    }
+    Pair& pair = firstPair_[CompletionName::index(each->wr_id)];
+    // There is room: a completion becomes one event at most.
+    if (!CompletionName::isReceive(each->wr_id)) {
+      events[n++] = pair.sends.complete(CompletionName::number(each->wr_id));
+      if (pair.sends.hasDone()) special_ = true;
+    } else if (takeArrival(*each, pair, events[n].ticket)) {
+      events[n++].kind = Event::Kind::kArrived;
+    }
+  }
+  return special_ ? finish(events, n) : n;
 }
+
+// --- not so hot --------------------------------------------------------------------------------
+
+std::size_t VerbsLane::idle(int count, std::span<Event> events, std::size_t n) noexcept {
+  if (count < 0) failedCall(Failure::At::kPoll, -count);
+  if (op_ != Op::kSend) fillReceives(refillAt_);
+  if (const int event = watch_->event(); event != AsyncWatch::kNothing) {
+    failedCall(Failure::At::kEvent, event);
+  }
+  return special_ ? finish(events, n) : n;
+}
+
+std::size_t VerbsLane::finish(std::span<Event> events, std::size_t n) noexcept {
+  n += report(events.subspan(n));
+  if (!failed()) return n;
+  if (failure_.at == Failure::At::kCompletion) lookForCause();
+  if (n < events.size()) events[n++] = {Event::Kind::kFailed, 0};
+  return n;
+}
+
+std::size_t VerbsLane::report(std::span<Event> events) noexcept {
+  std::size_t n = arrivals_.report(events);
+  for (Pair& pair : pairs_) n += pair.sends.report(events.subspan(n));
+  special_ = failed() || n == events.size();  // then there may be more
+  return n;
+}
+
+void VerbsLane::fillReceives(std::size_t least) noexcept {
+  for (Pair& pair : pairs_) {
+    if (pair.receives.missing() < least) continue;
+    const std::size_t count = std::min(pair.receives.missing(), arrivals_.roomForReceives());
+    if (count < least) continue;
+    arrivals_.receivesPosted(count);
+    const int code = pair.receives.postBlank(count);
+    if (code != 0) failedCall(Failure::At::kPostReceive, code);
+  }
+}
+
+// --- cold --------------------------------------------------------------------------------------
 
 void VerbsLane::fail(const Failure& failure) noexcept {
   const bool onlyFlushed = failure_.at == Failure::At::kCompletion && isFlush(failure_.code);
   if (!failed() || onlyFlushed) failure_ = failure;
+  special_ = true;
+}
+
+void VerbsLane::failedCall(Failure::At at, int code) noexcept {
+  fail({.at = at, .code = code});
+}
+
+/// Behind a failure only what may be its cause counts.
+void VerbsLane::failedCompletions(std::span<const ibv_wc> completions) noexcept {
+  for (const ibv_wc& each : completions) {
+    if (each.status == IBV_WC_SUCCESS) continue;
+    fail({.at = Failure::At::kCompletion,
+          .code = each.status,
+          .vendorError = each.vendor_err,
+          .receive = CompletionName::isReceive(each.wr_id)});
+  }
+}
+
+void VerbsLane::wrongLength(const Expect& expect, std::uint64_t bytes) noexcept {
+  fail({.at = Failure::At::kLength,
+        .receive = true,
+        .ticket = expect.ticket,
+        .bytes = bytes,
+        .expectedBytes = expect.bytes});
 }
 
 void VerbsLane::lookForCause() noexcept {
   // The port's event may come behind the flush, by way of another thread.
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-  std::array<ibv_wc, kAtOnce> completions;
   while (isFlush(failure_.code) && std::chrono::steady_clock::now() < until) {
     if (const int event = watch_->event(); event != AsyncWatch::kNothing) {
-      return fail({.at = Failure::At::kEvent, .code = event});
+      return failedCall(Failure::At::kEvent, event);
     }
-    const int count = ibv_poll_cq(cq_, kAtOnce, completions.data());
+    const int count = ibv_poll_cq(cq_, kAtOnce, completions_.data());
     if (count < 0) return;
-    for (int i = 0; i < count; ++i) {
-      const ibv_wc& each = completions[static_cast<std::size_t>(i)];
-      if (each.status != IBV_WC_SUCCESS) take(each);
-    }
+    failedCompletions({completions_.data(), static_cast<std::size_t>(count)});
   }
-}
-
-void VerbsLane::drainCompletions(std::size_t most) noexcept {
-  std::array<ibv_wc, kAtOnce> completions;
-  const int count = ibv_poll_cq(cq_, static_cast<int>(std::min(most, kAtOnce)), completions.data());
-  if (count < 0) return fail({.at = Failure::At::kPoll, .code = -count});
-  for (int i = 0; i < count; ++i) {
-    const ibv_wc& each = completions[static_cast<std::size_t>(i)];
-    // Behind a failure only what may be its cause counts.
-    if (!failed() || each.status != IBV_WC_SUCCESS) take(each);
-  }
-  fillReceives(count == 0);
-}
-
-std::size_t VerbsLane::report(std::span<Event> events) noexcept {
-  std::size_t n = 0;
-  for (Pair& pair : pairs_) n += pair.sends.report(events.subspan(n));
-  return n + arrivals_.report(events.subspan(n));
-}
-
-std::size_t VerbsLane::poll(std::span<Event> events) noexcept {
-  std::size_t n = report(events);
-  if (n == events.size()) return n;
-  if (!failed()) {
-    drainCompletions(events.size() - n);
-    if (const int event = watch_->event(); event != AsyncWatch::kNothing) {
-      fail({.at = Failure::At::kEvent, .code = event});
-    }
-    if (failure_.at == Failure::At::kCompletion) lookForCause();
-    n += report(events.subspan(n));
-  }
-  if (failed() && n < events.size()) events[n++] = {Event::Kind::kFailed, 0};
-  return n;
 }
 
 std::string VerbsLane::operation(bool receive) const {
@@ -265,11 +311,7 @@ Error VerbsLane::connectError(const Error& cause) const {
 Status VerbsLane::prepare() {
   const Message expected{kHello, layout_.syncSlot(), kHelloBytes};
   (void)submit({}, {&expected, 1});
-  for (Pair& pair : pairs_) {
-    if (op_ == Op::kSend || failed()) continue;
-    const int code = pair.receives.fill(1, pair.receives.missing());
-    if (code != 0) fail({.at = Failure::At::kPostReceive, .code = code});
-  }
+  if (op_ != Op::kSend && !failed()) fillReceives(1);
   return failed() ? Status(connectError(errorDetail())) : Status(Done{});
 }
 

@@ -10,8 +10,7 @@
 #include "transports/transport.h"
 #include "transports/verbs/arrivals.h"
 #include "transports/verbs/async_watch.h"
-#include "transports/verbs/receive_queue.h"
-#include "transports/verbs/send_queue.h"
+#include "transports/verbs/memory.h"
 #include "transports/verbs/vendor.h"
 
 namespace gdrbench::verbs {
@@ -50,10 +49,7 @@ class VerbsLane final : public Lane {
   Status hello(Role role, Deadline deadline);
 
  private:
-  struct Pair {
-    SendQueue sends;
-    ReceiveQueue receives;
-  };
+  struct Pair;
   /// The first thing that went wrong; put into words only when somebody asks.
   struct Failure {
     enum class At : std::uint8_t {
@@ -76,23 +72,30 @@ class VerbsLane final : public Lane {
   [[nodiscard]] bool isSync(const Message& message) const noexcept {
     return message.slot == layout_.count;
   }
-  [[nodiscard]] bool fetches(const Message& message) const noexcept {
-    return op_ == Op::kRead && !isSync(message);
-  }
   [[nodiscard]] bool failed() const noexcept { return failure_.at != Failure::At::kNowhere; }
 
-  /// Sync messages keep to the first queue pair; data takes turns, in step on both sides.
-  Pair& pairFor(const Message& message, std::size_t& turn) noexcept;
+  /// Whose turn is next.
+  void advance(Pair*& turn) const noexcept;
   [[nodiscard]] bool startExpect(const Expect& expect) noexcept;
   [[nodiscard]] bool startSend(const Send& send) noexcept;
-  void ringDoorbells() noexcept;
-  void drainCompletions(std::size_t most) noexcept;
-  void take(const ibv_wc& completion) noexcept;
-  void takeArrival(const ibv_wc& completion, Pair& pair) noexcept;
-  void fillReceives(bool idle) noexcept;
-  std::size_t report(std::span<Event> events) noexcept;
+  void ringDoorbells(Pair& pair) noexcept;
+  /// The message that arrived, if it is to be reported now.
+  [[nodiscard]] bool takeArrival(const ibv_wc& completion, Pair& pair, Ticket& ticket) noexcept;
+
+  // The rest of a poll that found nothing, or that has more to tell than what it found. `n` events
+  // are there.
+  [[nodiscard]] std::size_t idle(int count, std::span<Event> events, std::size_t n) noexcept;
+  [[nodiscard]] std::size_t finish(std::span<Event> events, std::size_t n) noexcept;
+  [[nodiscard]] std::size_t report(std::span<Event> events) noexcept;
+  /// Posts as many blank receives as there is room for, if that is at least so many.
+  void fillReceives(std::size_t least) noexcept;
+
+  // Cold: not to be inlined into the above.
   void fail(const Failure& failure) noexcept;
-  /// Cold: waits for the completion that says why everything else is flushed.
+  void failedCall(Failure::At at, int code) noexcept;
+  void failedCompletions(std::span<const ibv_wc> completions) noexcept;
+  void wrongLength(const Expect& expect, std::uint64_t bytes) noexcept;
+  /// Waits for the completion that says why everything else is flushed.
   void lookForCause() noexcept;
   [[nodiscard]] std::string operation(bool receive) const;
   [[nodiscard]] Error connectError(const Error& cause) const;
@@ -102,8 +105,12 @@ class VerbsLane final : public Lane {
   SlotLayout layout_;
   const AsyncWatch* watch_;
   std::vector<Pair> pairs_;
-  std::size_t sendTurn_ = 0, expectTurn_ = 0;
+  Pair *firstPair_ = nullptr, *behindPairs_ = nullptr;
+  /// Data takes turns, in step on both sides; sync messages keep to the first queue pair.
+  Pair *sendTurn_ = nullptr, *expectTurn_ = nullptr;
+  std::vector<ibv_wc> completions_;  ///< room for a call
   Arrivals arrivals_;
+  bool special_ = false;                 ///< failed, or there may be something for report()
   std::size_t refillAt_, refillBusyAt_;  ///< missing receives, when idle and when busy
   Failure failure_;
   std::string where_, peer_;

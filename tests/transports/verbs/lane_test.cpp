@@ -151,6 +151,69 @@ TEST_CASE("lane: a poll with little room splits what one completion tells") {
   CHECK(bench.here().poll({}) == 0);
 }
 
+TEST_CASE("lane: arrivals and sends that one completion tells of share what room there is") {
+  for (const char* op : {"write", "send"}) {
+    for (const std::size_t room : {1u, 2u, 3u, 5u, 64u}) {
+      CAPTURE(op);
+      CAPTURE(room);
+      Bench bench(GivenOptions{{"op", op}, {"qps", "2"}, {"signal_every", "16"}});
+      const auto data = messages(8, 64);
+      for (Lane* lane : {&bench.here(), &bench.there()}) {
+        CHECK(lane->submit({}, data).expects == 8);
+      }
+      for (Lane* lane : {&bench.here(), &bench.there()}) {
+        CHECK(lane->submit(data, {}).sends == 8);
+      }
+      std::vector<Event> events(room), all;
+      for (int turn = 0; turn < 40; ++turn) {
+        const std::size_t count = bench.here().poll(events);
+        REQUIRE(count <= room);
+        all.insert(all.end(), events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count));
+      }
+      for (const Kind kind : {Kind::kSent, Kind::kArrived}) {
+        std::array<int, 8> seen{};
+        for (const Event& each : all) {
+          REQUIRE(each.ticket < 8);
+          if (each.kind == kind) ++seen[each.ticket];
+        }
+        for (const int times : seen) CHECK(times == 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("lane: messages that nobody expects yet are kept, and no more are let in than can be") {
+  Bench bench(GivenOptions{{"rx_depth", "4"}});
+  const auto data = messages(12, 64);
+  // Two use half of the receives; then the queue is filled up, but only for what there is room for.
+  CHECK(bench.here().submit(std::span(data).first(2), {}).sends == 2);
+  CHECK(pollAll(bench.there()).empty());
+  CHECK(bench.here().submit(std::span(data).subspan(2), {}).sends == 10);
+  CHECK(pollAll(bench.there()).empty());
+  for (const Message& each : data) {
+    CHECK(bench.there().submit({}, {&each, 1}).expects == 1);
+    const auto events = pollAll(bench.there());
+    REQUIRE(events.size() == 1);
+    CHECK(events[0].kind == Kind::kArrived);
+    CHECK(events[0].ticket == each.ticket);
+  }
+  CHECK(countOf(pollAll(bench.here()), Kind::kSent) == 12);
+}
+
+TEST_CASE("lane: receives are posted also while completions come without a pause") {
+  Bench bench(GivenOptions{{"rx_depth", "8"}});
+  const auto data = messages(100, 64);
+  CHECK(bench.there().submit({}, data).expects == 100);
+  CHECK(bench.here().submit(data, {}).sends == 100);
+  // Each of these finds something, so the lane is never idle.
+  std::size_t arrived = 0;
+  for (std::array<Event, 4> events; arrived < 100;) {
+    const std::size_t count = bench.there().poll(events);
+    REQUIRE(count == 4);
+    arrived += count;
+  }
+}
+
 TEST_CASE("lane: receives are posted again, many at once and not while there is work") {
   Bench bench;
   for (std::uint32_t i = 0; i < 2000; ++i) {
