@@ -46,6 +46,7 @@ constexpr unsigned kTypeUnsigned32 = 1;
 constexpr unsigned kTypeUnsignedLong = 2;
 constexpr unsigned kTypeUnsigned64 = 3;
 constexpr unsigned kTypeSigned64 = 4;
+constexpr unsigned kNvlinkCount = 91;         // NVLINK_LINK_COUNT: links of this GPU
 constexpr unsigned kNvlinkSentKib = 138;      // NVLINK_THROUGHPUT_DATA_TX
 constexpr unsigned kNvlinkReceivedKib = 139;  // NVLINK_THROUGHPUT_DATA_RX
 constexpr unsigned kPcieSentBytes = 197;      // PCIE_COUNT_TX_BYTES

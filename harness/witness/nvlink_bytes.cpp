@@ -87,12 +87,7 @@ class NvlinkBytes final : public Witness {
       return;
     }
     device_ = *device;
-    std::vector<unsigned> every(nvml::kMostLinks);
-    std::iota(every.begin(), every.end(), 0U);
-    const auto sent = nvml_->read(device_, nvml::kNvlinkSentKib, every);
-    for (unsigned link = 0; link < nvml::kMostLinks; ++link) {
-      if (sent[link]) scopes_.push_back(link);
-    }
+    findLinks();
     const auto whole = nvml_->read(device_, nvml::kNvlinkSentKib, {nvml::kAllLinks}).front();
     if (scopes_.empty() && !whole) why_ = "no NVLink counters: " + whole.why;
     scopes_.push_back(nvml::kAllLinks);
@@ -101,6 +96,19 @@ class NvlinkBytes final : public Witness {
       joined_ = nvml_->nvlinkBetween(device_, *peer);
     } else {
       joined_ = Known<bool>::unknown(peer.why);
+    }
+  }
+
+  /// Never one that the GPU does not have: programs that had asked for links 18 to 63 of an H200
+  /// (driver 580) ended soon after with a broken heap.
+  void findLinks() {
+    const auto count = nvml_->read(device_, nvml::kNvlinkCount, {0}).front();
+    std::vector<unsigned> every(std::min<std::size_t>(count.value.value_or(0), nvml::kMostLinks));
+    if (every.empty()) return;
+    std::iota(every.begin(), every.end(), 0U);
+    const auto sent = nvml_->read(device_, nvml::kNvlinkSentKib, every);
+    for (const unsigned link : every) {
+      if (sent[link]) scopes_.push_back(link);
     }
   }
 

@@ -181,6 +181,7 @@ int deviceByPci(const char* address, Device* out) {
 int fieldValues(Device device, int count, nvml::FieldValue* values) {
   for (int i = 0; i < count; ++i) {
     nvml::FieldValue& value = values[i];
+    driver->asked.insert({value.field, value.scope});
     const auto found = gpuOf(device).fields.find({value.field, value.scope});
     value.code = found == gpuOf(device).fields.end() ? kNotSupported : nvml::kOk;
     if (value.code != nvml::kOk) continue;

@@ -41,7 +41,8 @@ struct FakeNvml {
   std::set<std::string> missing;  ///< functions that this driver does not have
   int ancestor = 30;              ///< level between each two GPUs
   int p2pRead = 0, p2pWrite = 0, p2pNvlink = 0;
-  int initialised = 0;  ///< init calls less shutdown calls
+  int initialised = 0;                            ///< init calls less shutdown calls
+  std::set<std::pair<unsigned, unsigned>> asked;  ///< field and scope of values that were asked for
 
   FakeNvml();
   FakeNvml(const FakeNvml&) = delete;

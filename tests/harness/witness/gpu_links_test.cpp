@@ -26,6 +26,7 @@ struct Gpus {
   }
   /// Of each link, either way.
   void links(const std::vector<std::uint64_t>& values) {
+    set(nvml::kNvlinkCount, 0, values.size());
     for (unsigned i = 0; i < values.size(); ++i) {
       set(nvml::kNvlinkSentKib, i, values[i]);
       set(nvml::kNvlinkReceivedKib, i, values[i]);
@@ -96,6 +97,20 @@ TEST_CASE("payload over NVLink, however the driver counts it") {
                   side);
       }
     }
+  }
+}
+
+TEST_CASE("no link is asked for that the GPU does not have") {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{3}, std::size_t{18}}) {
+    CAPTURE(count);
+    Gpus gpus;
+    gpus.links(std::vector<std::uint64_t>(count, 5));
+    gpus.watch(witness::nvlinkBytes, kSent, [] {});
+    for (const auto& [field, scope] : gpus.nvml.asked) {
+      const bool counter = field == nvml::kNvlinkSentKib || field == nvml::kNvlinkReceivedKib;
+      CHECK((!counter || scope < count || scope == nvml::kAllLinks));
+    }
+    CHECK(gpus.nvml.asked.contains({nvml::kNvlinkCount, 0}));
   }
 }
 
