@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # No transport is known outside its folder: the harness names none and calls no vendor's API, and
-# a transport's headers are included by itself, the registry and tests only.
+# a transport's headers are included by itself, the registry and tests only. And no test has a name
+# that CTest takes for two.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -35,5 +36,8 @@ for name in "${folders[@]}"; do
     report "headers of $name included from outside:" "$found"
   fi
 done
+if found=$(grep -rnE 'TEST_CASE(_TEMPLATE)?\("[^"]*;' tests --include='*.cpp'); then
+  report "semicolons in names of tests, where CMake's lists end:" "$found"
+fi
 ((bad)) || echo "names: no transport is known outside its folder"
 exit "$bad"

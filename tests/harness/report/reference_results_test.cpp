@@ -84,4 +84,50 @@ TEST_CASE("where nothing was observed nothing is proved") {
   }
 }
 
+TEST_CASE("what two H200 showed of eleven known paths leads to the truth, and to nothing else") {
+  struct Path {
+    const char* label;
+    const char* verdict;
+    const char* by;
+  };
+  const Path truth[] = {
+      {"nccl", "direct", "nvlink"},         {"nccl:registered", "direct", "nvlink"},
+      {"nccl:stream", "direct", "nvlink"},  {"nccl:graph", "direct", "nvlink"},
+      {"nccl-shm", "staged", ""},           {"libfabric:shm", "direct", "nvlink"},
+      {"libfabric:tcp/send", "staged", ""}, {"tcp", "staged", ""},
+      {"loopback", "staged", ""},           {"cuda_copy", "direct", "nvlink"},
+      {"cuda_copy:no-peer", "staged", ""}};
+  Document document =
+      documentOf(GDR_SOURCE_DIR "/tests/harness/report/recorded/h200_pair_truth.json");
+  judgePaths(document);
+  for (const Path& path : truth) {
+    CAPTURE(path.label);
+    int rows = 0;
+    for (const Row& row : document.rows) {
+      if (row.label != path.label) continue;
+      CAPTURE(row.id);
+      ++rows;
+      REQUIRE(row.verdict.has_value());
+      CHECK(row.verdict->verdict == path.verdict);
+      CHECK(row.verdict->by == path.by);
+    }
+    CHECK(rows == 2);
+  }
+}
+
+TEST_CASE("without its witness pass no recorded row is judged wrongly") {
+  Document document =
+      documentOf(GDR_SOURCE_DIR "/tests/harness/report/recorded/h200_pair_truth.json");
+  const Document whole = document;
+  for (Row& row : document.rows) row.witness.reset();
+  judgePaths(document);
+  for (std::size_t i = 0; i < document.rows.size(); ++i) {
+    const auto& alone = document.rows[i].verdict;
+    if (!alone) continue;
+    CAPTURE(document.rows[i].id);
+    const bool less = alone->verdict == "unproved";
+    CHECK((less || alone->verdict == whole.rows[i].verdict->verdict));
+  }
+}
+
 }  // namespace gdrbench::report

@@ -98,7 +98,7 @@ TEST_CASE("rounds of disjoint pairs are a tournament: everybody meets everybody,
   }
 }
 
-TEST_CASE("host memory to all GPUs is one round, and back another; kinds are not mixed") {
+TEST_CASE("host memory to all GPUs is one round, and back another, and kinds are not mixed") {
   auto pairs = *memoryPairs("host-gpus", "host-gpus", 8);
   auto rounds = disjointRounds(pairs);
   REQUIRE(rounds.size() == 2);
