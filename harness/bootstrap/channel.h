@@ -95,6 +95,8 @@ class Watch {
 
   /// Asks a process to stop (SIGTERM).
   void cancel(std::size_t index);
+  /// Ends a process that has been asked in vain (SIGKILL, with its group).
+  void kill(std::size_t index);
   /// Ends every process that still runs: SIGTERM, after `grace` SIGKILL, and reaps it.
   void endAll(std::chrono::milliseconds grace);
 

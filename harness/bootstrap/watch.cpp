@@ -399,6 +399,11 @@ void Watch::cancel(std::size_t index) {
   if (child.running) ask(child);
 }
 
+void Watch::kill(std::size_t index) {
+  const Child& child = *impl_->children.at(index);
+  if (child.running) ::kill(-child.pid, SIGKILL);
+}
+
 void Watch::endAll(milliseconds grace) {
   if (impl_) impl_->endAll(grace);
 }

@@ -106,12 +106,14 @@ std::pair<int, int> chooseCpuPair(const std::vector<int>& allowed, const Topolog
 std::vector<int> dealtCpus(const std::vector<int>& allowed, const Topology& topology,
                            std::size_t user, std::size_t users) {
   std::map<std::string, std::size_t> cores;  // by the turn in which each is dealt
+  std::map<int, std::size_t> turns;          // of each NUMA node
   std::vector<int> own;
   for (const int cpu : allowed) {
     const std::string known = topology.coreOfCpu(cpu);
     const std::string core = known.empty() ? fmt::format("cpu {}", cpu) : known;
-    const std::size_t turn = cores.emplace(core, cores.size()).first->second;
-    if (turn % users == user) own.push_back(cpu);
+    const auto [place, fresh] = cores.emplace(core, 0);
+    if (fresh) place->second = turns[topology.nodeOfCpu(cpu)]++;
+    if (place->second % users == user) own.push_back(cpu);
   }
   return own;
 }

@@ -67,8 +67,8 @@ struct Run {
   DataCheck check;
   double setupSeconds = 0, connectSeconds = 0, measureSeconds = 0;
   std::optional<double> timedSeconds;  ///< of measureSeconds, in which messages moved
-  /// Of its measured time: how much of it the other pairs of the row moved messages, too, as a mean
-  /// over them. Only where there are others.
+  /// Of its measured time: in how much of it each pair beside it moved messages, the least of them.
+  /// Only where there are others.
   std::optional<double> company;
   Facts initiator, responder;  ///< effective: claims of the transport, host, CPU, memory
   std::string samplesFile;     ///< raw samples beside the document; empty if none

@@ -130,7 +130,7 @@ void describe(V& v, Run& x) {
   v("measure_s", x.measureSeconds, "");
   v.late("timed_s", x.timedSeconds, "of measure_s, in which messages moved");
   v.late("company", x.company,
-         "share of the measured time in which the pairs beside moved messages");
+         "share of the measured time in which each pair beside moved messages, the least");
   v("initiator", x.initiator, "effective, as this side reports it");
   v("responder", x.responder, "");
   v("samples_file", x.samplesFile, "raw samples: little-endian doubles, nanoseconds; empty: none");

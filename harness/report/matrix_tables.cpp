@@ -221,9 +221,9 @@ void addCompany(std::vector<std::string>& lines, const Document& document, const
   std::set<std::uint32_t> others;
   for (const MatrixCell& cell : matrix.cells) {
     const Row& row = rowOf(document, cell);
-    if (row.beside && isOk(row)) others.insert(*row.beside);
     const auto ratio = shownHeadline(row).toAlone;
-    if (!ratio) continue;
+    if (!row.beside || !ratio || !(ratio->value > 0)) continue;
+    others.insert(*row.beside);
     // Of latencies more is worse: turned round, so that 0.5 is half as good in both.
     const double share = isStream(row) ? ratio->value : 1 / ratio->value;
     ratios.emplace_back(share, nameOf(matrix, cell.source, cell.destination));

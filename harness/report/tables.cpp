@@ -42,9 +42,10 @@ constexpr std::array kMarks = {
     MarkText{"path_differs", "the evidence contradicts the path that the row was asked to take"},
     MarkText{"witness_perturbs",
              "the run that carried all witnesses was more than 10 % away from the timed ones"},
-    MarkText{"little_company",
-             "of the time of this row, the pairs beside it moved messages in less than 80 %: they "
-             "began later, ended earlier, or filled and checked their memory"},
+    MarkText{
+        "little_company",
+        "of the time of this row, a pair beside it moved messages in less than 80 %: it failed, "
+        "began later, ended earlier, or filled and checked its memory"},
     MarkText{"witness_failed", "the run that was to carry all witnesses failed: see --explain"},
 };
 
@@ -239,7 +240,9 @@ Table tableOf(std::vector<const Row*> rows, const Context& context) {
     before = row;
     table.rows.push_back(stream ? rateCells(*row, context) : latencyCells(*row, context));
   }
-  if (rows.front()->beside) addToAlone(table, rows);
+  if (std::any_of(rows.begin(), rows.end(), [](const Row* row) { return row->headline.toAlone; })) {
+    addToAlone(table, rows);
+  }
   return table;
 }
 

@@ -28,11 +28,13 @@ std::vector<double> companyOf(std::span<const Companion> group) {
   for (std::size_t i = 0; i < group.size(); ++i) {
     const double own = seconds(group[i].measured);
     if (!(own > 0)) continue;
+    double least = 1;
     for (std::size_t j = 0; j < group.size(); ++j) {
       if (i == j) continue;
-      shares[i] += overlap(group[i].measured, group[j].measured) / own * busyShare(group[j]);
+      const double together = overlap(group[i].measured, group[j].measured) / own;
+      least = std::min(least, together * busyShare(group[j]));
     }
-    shares[i] /= static_cast<double>(group.size() - 1);
+    shares[i] = least;
   }
   return shares;
 }

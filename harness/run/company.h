@@ -18,9 +18,9 @@ struct Companion {
   double timedSeconds = 0;  ///< of that time, in which messages moved
 };
 
-/// For each case: the share of its measured time in which the others moved messages, as a mean over
-/// them. 1: all the time; less where they began later, ended earlier or spent time on filling and
-/// checking their slots. A case without others has 0.
+/// For each case: the share of its measured time in which each of the others moved messages, the
+/// least of them. 1: all the time; less where one began later, ended earlier or spent time on
+/// filling and checking its slots; 0 where one was not measured. A case without others has 0.
 std::vector<double> companyOf(std::span<const Companion> group);
 
 }  // namespace gdrbench

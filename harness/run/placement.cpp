@@ -53,15 +53,18 @@ std::optional<std::string> linkBetween(const MemoryName& source, const MemoryNam
   return from == to ? "same GPU" : gpuLink(from, to);
 }
 
+std::vector<int> cpusOfPair(PairOfGroup pair) {
+  const std::vector<int> allowed = allowedCpus();
+  const std::vector<int> own = dealtCpus(allowed, Topology(), pair.number, pair.count);
+  return own.empty() ? allowed : own;
+}
+
 std::optional<std::pair<int, int>> cpusNear(const MemoryName& source, const MemoryName& destination,
                                             PairOfGroup pair) {
   const std::string from = gpuOf(source);
   const std::string to = gpuOf(destination);
   if (from.empty() && to.empty()) return {};
-  const std::vector<int> allowed = allowedCpus();
-  const Topology topology;
-  const std::vector<int> own = dealtCpus(allowed, topology, pair.number, pair.count);
-  return chooseCpuPair(own.empty() ? allowed : own, topology, from, to);
+  return chooseCpuPair(cpusOfPair(pair), Topology(), from, to);
 }
 
 }  // namespace gdrbench

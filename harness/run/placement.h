@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/memory/buffer.h"
 
@@ -23,6 +24,9 @@ std::string gpuOf(const MemoryName& memory);
 struct PairOfGroup {
   std::size_t number = 0, count = 1;
 };
+
+/// CPUs that this pair need not share with others; all where there are too few.
+std::vector<int> cpusOfPair(PairOfGroup pair);
 
 /// CPUs of the initiator and of the responder near their GPUs; the same on both sides. Nothing when
 /// neither has one. Pairs at the same time get different ones, as far as there are enough.

@@ -104,7 +104,13 @@ Result<std::vector<MemoryPair>> memoryOf(const RunConfig& config) {
   for (const config::MemoryConfig& entry : config.memory) {
     auto pairs = memoryPairs(entry.source, entry.destination, gpus);
     if (!pairs) return errorAt(entry.place, "memory: " + pairs.error().what(), pairs.error().next);
-    all.insert(all.end(), pairs->begin(), pairs->end());
+    for (MemoryPair& pair : *pairs) {
+      // One that is listed twice, or is among all pairs as well, is one.
+      const bool known = std::any_of(all.begin(), all.end(), [&](const MemoryPair& each) {
+        return each.source == pair.source && each.destination == pair.destination;
+      });
+      if (!known) all.push_back(std::move(pair));
+    }
   }
   return all;
 }

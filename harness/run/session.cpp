@@ -24,8 +24,17 @@ using std::chrono::steady_clock;
 /// A worker notices its own deadline; the conductor waits a little longer, so that the worker can
 /// say what it was waiting for.
 constexpr auto kDeadlineGrace = milliseconds(1000);
-/// Those who are ready wait for the others of their group no longer than this share of their time.
-constexpr double kWaitsForOthers = 0.5;
+/// Of what a case needs once it has begun: beside warming up and measuring.
+constexpr auto kToTheEnd = milliseconds(2000);
+
+/// How long those who are ready wait for the others of their group: half of their time, less where
+/// the rest would not do.
+nanoseconds waitForOthers(const Case& c) {
+  const nanoseconds timeout(c.timeoutNs);
+  const nanoseconds needed =
+      nanoseconds(c.warmup.maxTimeNs) + nanoseconds(c.stop.maxTimeNs) + kToTheEnd;
+  return std::clamp<nanoseconds>(timeout - needed, timeout / 10, timeout / 2);
+}
 /// For the other side's account after one side has failed; and for the tear-down.
 constexpr auto kLastWords = milliseconds(1500);
 constexpr auto kClosing = milliseconds(3000);
@@ -55,8 +64,7 @@ class Session {
     sides_[1].role = Role::kResponder;
     const nanoseconds timeout(request_.testCase.timeoutNs);
     deadline_ = steady_clock::now() + timeout + kDeadlineGrace;
-    waitsUntil_ =
-        steady_clock::now() + std::chrono::duration_cast<nanoseconds>(timeout * kWaitsForOthers);
+    waitsUntil_ = steady_clock::now() + waitForOthers(request_.testCase);
   }
 
   void start() {
@@ -105,7 +113,7 @@ class Session {
   void onDeadline() {
     if (windingUp_ || closing_) {
       if (!closing_) blameWhoIsStuck();
-      givenUp_ = true;
+      giveUp();
       return;
     }
     blame("conductor", phases(),
@@ -379,6 +387,14 @@ class Session {
     }
   }
 
+  /// Nobody waits for these processes any more, and others of the group may go on for long.
+  void giveUp() {
+    givenUp_ = true;
+    for (const Side& side : sides_) {
+      if (side.index != kNoProcess && !side.end) watch_.kill(side.index);
+    }
+  }
+
   void tell(Side& side, const ControlMessage& message) {
     if (side.end || side.index == kNoProcess) return;
     // A worker that is gone is reported by its end.
@@ -474,11 +490,12 @@ class Group {
   std::vector<SessionResult> run() {
     for (Session& each : sessions_) each.start();
     while (!over()) {
-      beginTogether();
-      Result<Happening> happening = watch_.next(nextDeadline());
+      const auto now = steady_clock::now();
+      beginTogether(now);
+      Result<Happening> happening = watch_.next(nextDeadline(now));
       if (!happening) {
         onNoHappening(happening.error());
-      } else if (Session* session = ownerOf(happening->index)) {
+      } else if (Session* session = ownerOf(happening->index); session && !session->over()) {
         session->onHappening(*std::move(happening));
       }
     }
@@ -497,8 +514,7 @@ class Group {
 
   /// Lets those go who are ready, once nobody else is awaited. One that failed is not awaited; one
   /// that takes very long is, but not so long that the others fail with it.
-  void beginTogether() {
-    const auto now = steady_clock::now();
+  void beginTogether(steady_clock::time_point now) {
     std::string late;
     for (const Session& each : sessions_) {
       if (!each.mayBecomeReady()) continue;
@@ -510,9 +526,8 @@ class Group {
     }
   }
 
-  [[nodiscard]] steady_clock::time_point nextDeadline() const {
+  [[nodiscard]] steady_clock::time_point nextDeadline(steady_clock::time_point now) const {
     auto next = steady_clock::time_point::max();
-    const auto now = steady_clock::now();
     for (const Session& each : sessions_) {
       if (each.over()) continue;
       next = std::min(next, each.deadline());

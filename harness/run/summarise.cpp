@@ -279,9 +279,9 @@ std::optional<report::Level> levelAgainst(const Row& row, const Bases& bases,
   return report::Level{ratio.value, ratio.interval};
 }
 
-/// Base and row both alone, or both beside others.
+/// Base and row both alone, or both beside as many.
 std::string besideKey(const Row& row) {
-  return comparable(row) + (row.beside ? "\nbeside" : "");
+  return fmt::format("{}\n{}", comparable(row), row.beside.value_or(0));
 }
 
 void compareWithBase(report::Document& document) {

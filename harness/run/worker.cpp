@@ -141,6 +141,7 @@ class Worker {
     std::optional<int> initiator = c.initiatorCpu;
     std::optional<int> responder = c.responderCpu;
     const std::size_t pairs = std::size_t{c.beside} + 1;
+    pairCpus_ = cpusOfPair({c.pairNumber, pairs});
     if (const auto near = cpusNear(c.source, c.destination, {c.pairNumber, pairs});
         near && !c.cpusGiven) {
       std::tie(initiator, responder) = *near;
@@ -164,7 +165,7 @@ class Worker {
   /// them, and would share the one that polls.
   Status leaveCpu() {
     if (!ownCpu_) return Done{};
-    return runOnCpus(cpusBeside(allowedCpus_, pollingCpus_));
+    return runOnCpus(cpusBeside(pairCpus_, pollingCpus_));
   }
 
   Status returnToCpu() const { return ownCpu_ ? runOnCpus({*ownCpu_}) : Status(Done{}); }
@@ -199,10 +200,13 @@ class Worker {
 
   Status allocate() {
     plan_ = planBlocks(assign_.testCase);
+    // All pairs of a group take host memory from one machine; each GPU is in one pair only.
+    const bool gpu = memory().kind == MemoryKind::kCuda;
+    const std::uint64_t sharers = gpu ? 1 : std::uint64_t{assign_.testCase.beside} + 1;
     const std::string& wanted = assign_.testCase.cudaMemory;
     auto space =
         openMemorySpace(memory(), {.ownBytes = footprint(plan_),
-                                   .bothBytes = 2 * footprint(plan_),
+                                   .bothBytes = 2 * sharers * footprint(plan_),
                                    .peer = peerMemory(),
                                    .vmm = wanted == "vmm" || (wanted == "auto" && can_.needsVmm)});
     if (!space) return space.error();
@@ -468,6 +472,7 @@ class Worker {
   std::optional<Clock> clock_;
   bool sharesCore_ = false;
   std::vector<int> allowedCpus_, pollingCpus_;
+  std::vector<int> pairCpus_;  ///< those allowed that no pair at the same time has
   std::optional<int> ownCpu_;
   BlockPlan plan_;
   Capabilities can_;

@@ -46,6 +46,7 @@ GDRBENCH_SEEN int gdrbenchBlockingPoll(ibv_cq* cq, int room, ibv_wc* completions
     sched_yield();
     count = gPoll(cq, room, completions);
   }
+  if (count <= 0) return count;
   const long before = gCompletions.fetch_add(count), after = before + count;
   if (before < gFrom && after >= gFrom) gdrbenchCountFrom();
   if (before < gTo && after >= gTo) gdrbenchCountTo();

@@ -64,7 +64,7 @@ class CopyStream {
   std::uint64_t enqueued_ = 0, marked_ = 0, finished_ = 0;  // copies
   std::uint64_t patience_;
   std::uint64_t onTheWay_ = 0;  ///< bytes since the stream was empty
-  std::uint64_t unmarked_ = 0;  ///< bytes since the last event
+  std::uint64_t unmarked_ = 0;  ///< bytes since the last event or count
   cuda::Code failure_ = cuda::kSuccess;
   const char* failedCall_ = "";
 };

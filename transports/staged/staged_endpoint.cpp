@@ -193,7 +193,10 @@ Result<std::unique_ptr<Lane>> StagedEndpoint::makeLane(MemoryRegion& source, Mem
   if (!reading) return reading.error();
   Result<CopyStream> writing = CopyStream::make(device_, patience());
   if (!writing) return writing.error();
-  follows_ = writing->follows();
+  follows_ = reading->follows();
+  if (writing->follows() != follows_) {
+    follows_ = fmt::format("out: {}; in: {}", follows_, writing->follows());
+  }
   Outbound out(spec_, geometry_, *std::move(reading), (*from)->pointer(), data_->source());
   Inbound in(spec_, geometry_, *std::move(writing), (*to)->pointer(), data_->target());
   std::unique_ptr<Lane> lane =

@@ -83,6 +83,19 @@ TEST_CASE("CPUs are dealt by whole cores, so that no two have one in common") {
   CHECK(dealtCpus(upTo(2), Topology(nothing.sys()), 2, 3).empty());
 }
 
+TEST_CASE("each NUMA node gives to everybody, also where its CPUs are not neighbours") {
+  FakeTree tree;
+  tree.node(0, "0,2,4,6", "10 21");
+  tree.node(1, "1,3,5,7", "21 10");
+  for (int each = 0; each < 8; ++each) tree.cpu(each, each % 2, each / 2);
+  const Topology topology(tree.sys());
+  for (std::size_t user = 0; user < 2; ++user) {
+    const std::vector<int> own = dealtCpus(upTo(8), topology, user, 2);
+    CHECK(own.size() == 4);
+    CHECK(std::count_if(own.begin(), own.end(), [](int cpu) { return cpu % 2 == 0; }) == 2);
+  }
+}
+
 TEST_CASE("this machine: the pair may be used") {
   const auto allowed = allowedCpus();
   const auto [a, b] = chooseCpuPair();

@@ -26,15 +26,18 @@ TEST_CASE("who began later, ended earlier or was busy with checking is less comp
   const std::vector<Companion> late = {companion(0, 1000, 1), companion(500, 1000, 0.5)};
   CHECK(companyOf(late)[0] == doctest::Approx(0.5));
   CHECK(companyOf(late)[1] == doctest::Approx(1));
+  const std::vector<Companion> some = {companion(0, 1000, 1), companion(0, 1000, 0.9),
+                                       companion(200, 1000, 0.8)};
+  CHECK(companyOf(some)[0] == doctest::Approx(0.8));
   const std::vector<Companion> checking = {companion(0, 1000, 1), companion(0, 1000, 0.25)};
   CHECK(companyOf(checking)[0] == doctest::Approx(0.25));
   CHECK(companyOf(checking)[1] == doctest::Approx(1));
 }
 
-TEST_CASE("of several, the mean") {
+TEST_CASE("of several, the least: one that was not there is seen among many") {
   const std::vector<Companion> three = {companion(0, 1000, 1), companion(0, 1000, 1),
                                         companion(2000, 3000, 1)};
-  CHECK(companyOf(three)[0] == doctest::Approx(0.5));
+  CHECK(companyOf(three)[0] == doctest::Approx(0));
   CHECK(companyOf(three)[2] == doctest::Approx(0));
 }
 

@@ -186,6 +186,16 @@ TEST_CASE("a pair that has no other beside it, and one that cannot run, are skip
   CHECK(contains(tcp.cases[0].skip.value_or(""), "tcp does not take"));
 }
 
+TEST_CASE("a pair that is listed twice is one, and nobody counts it as company") {
+  const Plan plan = goodPlan(
+      "transports: [cuda_copy]\npairs_at_once: disjoint\n"
+      "memory: [{src: cuda:0, dst: cuda:1}, {src: cuda:2, dst: cuda:3}, {src: cuda:0, dst: cuda:1}]\n"
+      "patterns: [ping-pong: {sizes: [8, 8]}]\n");
+  CHECK(plan.groups == std::vector<CaseGroup>{{0, 1}});
+  CHECK(plan.cases.size() == 2);
+  CHECK(plan.cases[0].beside == 1);
+}
+
 TEST_CASE("one CPU pair cannot be given to several pairs at once") {
   const std::string error =
       errorOf(std::string("transports: [cuda_copy]\npairs_at_once: [one, disjoint]\n"

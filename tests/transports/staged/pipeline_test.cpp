@@ -68,10 +68,12 @@ bool says(const Error& error, std::string_view words) {
 }  // namespace
 
 TEST_CASE("sizes around the chunk, at several depths and windows") {
-  for (const auto& [depth, counting] :
-       {std::pair("1", false), std::pair("2", false), std::pair("8", false), std::pair("1", true),
-        std::pair("3", true), std::pair("8", true)}) {
-    const Machine machine(counting);
+  for (const auto& entry : {std::pair("1", false), std::pair("2", false), std::pair("8", false),
+                            std::pair("1", true), std::pair("3", true), std::pair("8", true)}) {
+    const std::string depth = entry.first;
+    CAPTURE(depth);
+    CAPTURE(entry.second);
+    const Machine machine(entry.second);
     for (const std::uint32_t window : {1u, 4u}) {
       CAPTURE(window);
       auto rig = rigOf({{"chunk", "4KiB"}, {"depth", depth}, {"low_latency", "2KiB"}},
