@@ -40,7 +40,8 @@ constexpr Option kRunOptions[] = {
      .help =
          "of several pairs of memory: one after the other, or in rounds of pairs that have no GPU "
          "in common, all pairs of a round at the same time and for the same time (warmup.max_time, "
-         "stop.max_time; not with stop.iterations); both, to see what they cost each other. A GPU has "
+         "stop.max_time; not with stop.iterations); both, to see what they cost each other. A GPU "
+         "has "
          "to go by one name"},
     {.name = "rounds",
      .type = OptionType::kInteger,

@@ -86,7 +86,8 @@ int main(int count, char** words) {
                     .messages = static_cast<std::uint32_t>(std::strtoul(words[3], nullptr, 10)),
                     .flow = entry.capabilities(options).flow};
   const auto pattern = findPattern("ping-pong")->make();
-  // Longer than callgrind takes in an emulated machine; a message that is lost ends it all the same.
+  // Longer than callgrind takes in an emulated machine; a message that is lost ends it all the
+  // same.
   const Ticks end = clock.now() + clock.ticks(std::chrono::minutes(10));
 
   std::thread other([&] {

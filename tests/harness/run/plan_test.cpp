@@ -189,7 +189,8 @@ TEST_CASE("a pair that has no other beside it, and one that cannot run, are skip
 TEST_CASE("a pair that is listed twice is one, and nobody counts it as company") {
   const Plan plan = goodPlan(
       "transports: [cuda_copy]\npairs_at_once: disjoint\n"
-      "memory: [{src: cuda:0, dst: cuda:1}, {src: cuda:2, dst: cuda:3}, {src: cuda:0, dst: cuda:1}]\n"
+      "memory: [{src: cuda:0, dst: cuda:1}, {src: cuda:2, dst: cuda:3}, {src: cuda:0, dst: "
+      "cuda:1}]\n"
       "patterns: [ping-pong: {sizes: [8, 8]}]\n");
   CHECK(plan.groups == std::vector<CaseGroup>{{0, 1}});
   CHECK(plan.cases.size() == 2);
