@@ -89,6 +89,13 @@ class Skips(Machine):
         self.assertEqual(self.machine(8, "5").both, "cuda:0")
         self.assertEqual(self.machine(8).both, "{src: cuda:0, dst: cuda:1}")
 
+    def test_with_two_only_what_takes_four_is_skipped(self):
+        two = self.machine(2)
+        self.assertEqual(self.printed(two.many), "skipped  pairs at the same time: this host has 2 GPUs, and "
+                         "two pairs without a GPU in common take four\n")
+        self.assertEqual(two.failures, [])
+        self.assertIn("1 skipped (2 GPUs);", two.summary())
+
     def test_the_summary_tells_parts_that_held_from_those_that_were_skipped(self):
         one = self.machine(1)
         one.tests = lambda: one.check(True, "good")
