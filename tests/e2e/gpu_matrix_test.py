@@ -86,7 +86,7 @@ class Matrix(BenchTest):
     def together(self, machine, memory, code=0, **settings):
         uni = {"stream": {"sizes": ["4KiB"], "window": 4, "direction": "uni"}}
         settings = {"pairs_at_once": ["one", "disjoint"], "stop": {"iterations": 16},
-                    "witness": "off", **settings}
+                    "witness": "off", "timeout": "60s", **settings}
         return self.measure([COPIES], [uni], env={"GDRBENCH_TEST_GPUS": machine}, memory=memory,
                             code=code, **settings)
 
@@ -109,7 +109,7 @@ class Matrix(BenchTest):
 
     def test_alone_and_in_rounds_stand_side_by_side(self):
         # Which cell is slow is told from figures that are given: tests/harness/report/matrix_test.
-        document = self.together("gpus=4", self.between(4), timeout="60s")
+        document = self.together("gpus=4", self.between(4))
         for row in document.data["rows"]:
             self.assert_outcome(row, "ok")
             self.assertEqual("to_alone" in row["headline"], "pairs_beside" in row, row["id"])
