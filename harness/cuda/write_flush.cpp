@@ -50,9 +50,9 @@ std::string WriteFlush::describe() const {
   }
   if (flushes_ == 0) return "not ordered: to be flushed before each check";
   return fmt::format(
-      "not ordered: flushed before each check, {} times, {:.2f} us each in the mean and {:.2f} us "
-      "at "
-      "most, outside the timed part",
+      "not ordered: flushed before each check, {} times, {:.2f} us each in the mean, at most "
+      "{:.2f} "
+      "us, outside the timed part",
       flushes_, totalUs_ / static_cast<double>(flushes_), longestUs_);
 }
 

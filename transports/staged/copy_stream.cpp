@@ -25,23 +25,25 @@ Result<CopyStream> CopyStream::make(const std::shared_ptr<const cuda::Device>& d
   if (!stream) return stream.error();
   auto events = cuda::Events::make(device, kEvents, false);
   if (!events) return events.error();
-  std::optional<cuda::StreamCounter> counter;
-  if (auto made = cuda::StreamCounter::make(device, stream->get())) {
-    counter.emplace(*std::move(made));
-  }
+  auto counter = cuda::StreamCounter::make(device, stream->get());
   return CopyStream(*std::move(stream), *std::move(events), std::move(counter), device->cuda(),
                     patience);
 }
 
 CopyStream::CopyStream(cuda::Stream stream, cuda::Events events,
-                       std::optional<cuda::StreamCounter> counter, const cuda::Api& cuda,
+                       Result<cuda::StreamCounter> counter, const cuda::Api& cuda,
                        std::uint64_t patience)
     : cuda_(cuda),
       stream_(std::move(stream)),
       events_(std::move(events)),
-      counter_(std::move(counter)),
       covers_(kEvents),
-      patience_(patience) {}
+      patience_(patience) {
+  if (counter) {
+    counter_.emplace(*std::move(counter));
+  } else {
+    noCounter_ = counter.error().what();
+  }
+}
 
 CopyStream::~CopyStream() {
   if (stream_.get() != nullptr) cuda_.streamSynchronize(stream_.get());
@@ -130,9 +132,10 @@ bool CopyStream::askEvents() noexcept {
   return true;
 }
 
-std::string_view CopyStream::follows() const noexcept {
+std::string CopyStream::follows() const {
   if (counter_) return "a counter that the stream writes to pinned memory";
-  return patience_ == 0 ? "events" : "waiting for the stream, events for large copies";
+  return (patience_ == 0 ? "events: " : "waiting for the stream, events for large copies: ") +
+         noCounter_;
 }
 
 bool CopyStream::good(cuda::Code code, const char* call) noexcept {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "harness/cuda/device.h"
@@ -36,11 +36,11 @@ class CopyStream {
   /// What the driver answered, and the name of the function that it answered to.
   [[nodiscard]] cuda::Code failure() const noexcept { return failure_; }
   [[nodiscard]] const char* failedCall() const noexcept { return failedCall_; }
-  /// By what it is known that copies are done, in words.
-  [[nodiscard]] std::string_view follows() const noexcept;
+  /// By what it is known that copies are done, in words; and why not by a counter.
+  [[nodiscard]] std::string follows() const;
 
  private:
-  CopyStream(cuda::Stream stream, cuda::Events events, std::optional<cuda::StreamCounter> counter,
+  CopyStream(cuda::Stream stream, cuda::Events events, Result<cuda::StreamCounter> counter,
              const cuda::Api& cuda, std::uint64_t patience);
   bool mark() noexcept;
   bool count() noexcept;
@@ -58,6 +58,7 @@ class CopyStream {
   cuda::Stream stream_;
   cuda::Events events_;
   std::optional<cuda::StreamCounter> counter_;
+  std::string noCounter_;                    ///< why there is none
   unsigned quietLooks_ = 0;                  ///< at the counter, since it moved
   std::vector<std::uint64_t> covers_;        ///< by event: the copies that are finished when it is
   std::uint64_t recorded_ = 0, passed_ = 0;  // events
