@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the staged path makes of its three stages. Interleaved in rounds, for each wire:
-//   - one copy of the whole message from a GPU to pinned memory, and one from there to a GPU
+//   - one copy of the whole message from a GPU to pinned memory, and one from there to a GPU; with
+//     two GPUs the mean of both, as half a round trip is a mean of both ways
 //   - the message over the wire alone, between pinned buffers: half a round trip
 //   - the message through all three, from GPU to GPU: half a round trip
 // Large messages: time of the slowest stage over the time of all three.      bar: at least 0.95
@@ -309,10 +310,28 @@ class CopyStage {
   cuda::Events events_;
 };
 
+/// The same copy on either GPU: the mean of their times.
+class CopyStages {
+ public:
+  CopyStages(const MemoryName& from, const MemoryName& to, CopyStage::Way way, std::uint64_t bytes,
+             const Clock& clock)
+      : from_(from, way, bytes, clock), to_(to, way, bytes, clock) {}
+  double time(int copies, bool byEvent = false) {
+    return (from_.time(copies, byEvent) + to_.time(copies, byEvent)) / 2;
+  }
+
+ private:
+  CopyStage from_, to_;
+};
+
 struct Bench {
   const Registry& registry;
   const Clock& clock;
   MemoryName from, to;  ///< two GPUs, or one twice
+
+  [[nodiscard]] CopyStages copies(CopyStage::Way way, std::uint64_t bytes) const {
+    return {from, to, way, bytes, clock};
+  }
 
   [[nodiscard]] Row alone(const Wire& wire, std::uint64_t bytes) const {
     return {.wire = wire,
@@ -334,8 +353,8 @@ struct Bench {
 /// `chunk`: empty for the default, which is the one that the bar is for.
 bool large(const Bench& bench, const Wire& over, std::uint64_t bytes, const std::string& chunk) {
   Rounds rounds;
-  CopyStage out(bench.from, CopyStage::Way::kToHost, bytes, bench.clock);
-  CopyStage in(bench.to, CopyStage::Way::kToDevice, bytes, bench.clock);
+  CopyStages out = bench.copies(CopyStage::Way::kToHost, bytes);
+  CopyStages in = bench.copies(CopyStage::Way::kToDevice, bytes);
   Pair wire(bench.registry, bench.alone(over, bytes), bench.clock);
   Pair whole(bench.registry, bench.staged(over, bytes, chunk), bench.clock);
   const std::uint32_t alone = messagesFor(wire.halfRoundTrip(1, 0));
@@ -364,8 +383,8 @@ bool large(const Bench& bench, const Wire& over, std::uint64_t bytes, const std:
 bool small(const Bench& bench, const Wire& over) {
   constexpr std::uint64_t kBytes = 8;
   Rounds rounds;
-  CopyStage out(bench.from, CopyStage::Way::kToHost, kBytes, bench.clock);
-  CopyStage in(bench.to, CopyStage::Way::kToDevice, kBytes, bench.clock);
+  CopyStages out = bench.copies(CopyStage::Way::kToHost, kBytes);
+  CopyStages in = bench.copies(CopyStage::Way::kToDevice, kBytes);
   Pair wire(bench.registry, bench.alone(over, kBytes), bench.clock);
   Pair whole(bench.registry, bench.staged(over, kBytes), bench.clock);
   std::vector<double> outs, ins, wires, wholes, added, byEvent;

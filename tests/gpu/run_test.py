@@ -54,15 +54,15 @@ class Machine(unittest.TestCase):
 class Count(Machine):
     def test_as_nvidia_smi_and_the_environment_say(self):
         self.shows(3)
-        for visible, count in [(None, 3), ("", 0), ("-1", 0), ("0", 1), ("2,0", 2), ("0,-1,1", 1),
-                               ("0,7,1", 1), ("GPU-11", 1), ("GPU-11,GPU-00aa-bb", 2), ("GPU-", 0),
-                               ("1,1", 1), ("0,1,2,3", 3)]:
+        for visible, seen in [(None, "012"), ("", ""), ("-1", ""), ("0", "0"), ("2,0", "20"), ("0,-1,1", "0"),
+                              ("0,7,1", "0"), ("GPU-11", "1"), ("GPU-11,GPU-00aa-bb", "10"), ("GPU-", ""),
+                              ("1,1", "1"), ("0,1,2,3", "012")]:
             with self.subTest(visible=visible), self.environment(visible):
-                self.assertEqual(run.gpus_of_this_host(), (3, count))
+                self.assertEqual(run.gpus_of_this_host(), (3, list(seen)))
 
     def test_without_nvidia_smi_there_is_none(self):
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
-            self.printed(lambda: self.assertEqual(run.gpus_of_this_host(), (0, 0)))
+            self.printed(lambda: self.assertEqual(run.gpus_of_this_host(), (0, [])))
 
 
 class Skips(Machine):

@@ -17,8 +17,8 @@ namespace gdrbench::staged {
 class CopyStream {
  public:
   /// `patience`: as long as no more bytes than this are on their way, each copy is followed at
-  /// once; 0: never. Without a counter settle() then waits for them: for a caller that can do
-  /// nothing else meanwhile, that saves the event and the questions after it.
+  /// once, and settle() waits for them, for a while: for a caller that can do nothing else
+  /// meanwhile. Without a counter that saves the event and the questions after it. 0: never.
   static Result<CopyStream> make(const std::shared_ptr<const cuda::Device>& device,
                                  std::uint64_t patience);
   CopyStream(CopyStream&&) = default;
@@ -47,7 +47,8 @@ class CopyStream {
   bool record() noexcept;
   bool wait() noexcept;
   bool look() noexcept;
-  bool readCounter() noexcept;
+  bool awaitCounter() noexcept;
+  bool readCounter(unsigned quietLooks) noexcept;
   bool askEvents() noexcept;
   bool good(cuda::Code code, const char* call) noexcept;
   [[nodiscard]] bool worthWaiting() const noexcept {

@@ -165,6 +165,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a window of 1 stays at the counter of a small copy before it asks the wire again") {
+  for (const auto& [from, to] : {std::pair(0, kHost), std::pair(kHost, 1)}) {
+    const Machine machine(true);
+    cuda::fake::link(from, to).queries = 1;  // done when the driver is asked: long after a look
+    auto rig = rigOf({{"low_latency", "4KiB"}}, kChunk, 4, 1);
+    const auto one = messages(1, 8, 4);
+    Talk sender(*rig->initiator, one, {}), receiver(*rig->responder, {}, one);
+    int steps = 0;
+    for (; steps < 1000 && !receiver.over(); ++steps) {
+      sender.step();
+      receiver.step();
+    }
+    CHECK(steps < 20);
+    checkTarget(receiver, *rig->initiator);
+  }
+}
+
 TEST_CASE("a stream that fails counts no further: the driver is asked, and says why") {
   for (const auto& [from, to] : {std::pair(0, kHost), std::pair(kHost, 1)}) {
     const Machine machine(true);
