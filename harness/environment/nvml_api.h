@@ -27,7 +27,7 @@ struct Memory {  // the same for device memory and BAR1
 /// One answer of nvmlDeviceGetFieldValues; field and scope are the question.
 struct FieldValue {
   unsigned field = 0;
-  unsigned scope = 0;  ///< of NVLink counters: the link; kAllLinks: their sum
+  unsigned scope = 0;  ///< of NVLink counters: the link
   long long timestamp = 0, latency = 0;
   unsigned type = 0;  ///< which member of `value` is meant
   int code = 0;       ///< of this field alone
@@ -51,7 +51,6 @@ constexpr unsigned kNvlinkSentKib = 138;      // NVLINK_THROUGHPUT_DATA_TX
 constexpr unsigned kNvlinkReceivedKib = 139;  // NVLINK_THROUGHPUT_DATA_RX
 constexpr unsigned kPcieSentBytes = 197;      // PCIE_COUNT_TX_BYTES
 constexpr unsigned kPcieReceivedBytes = 198;  // PCIE_COUNT_RX_BYTES
-constexpr unsigned kAllLinks = ~0U;
 
 constexpr int kOk = 0;
 constexpr int kInvalidArgument = 2;

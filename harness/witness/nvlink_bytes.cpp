@@ -27,21 +27,18 @@ constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
 constexpr std::uint64_t kHardly = 16;  // less than a sixteenth: flags, not data
 
 std::string shown(const LinkReading& reading) {
-  std::string text = reading.whole ? fmt::format("all {}", *reading.whole)
-                                   : fmt::format("all {}", unknownText(reading.whole.why));
-  for (const std::uint64_t link : reading.links) text += fmt::format(" {}", link);
-  return text;
+  return reading ? fmt::format("{}", fmt::join(*reading, " ")) : unknownText(reading.why);
 }
 
 bool sameOnAll(const LinkReading& reading) {
-  return reading.links.size() > 1 &&
-         std::all_of(reading.links.begin(), reading.links.end(),
-                     [&](std::uint64_t link) { return link == reading.links.front(); });
+  return reading && reading.value->size() > 1 &&
+         std::all_of(reading.value->begin(), reading.value->end(),
+                     [&](std::uint64_t link) { return link == reading.value->front(); });
 }
 
 Known<std::uint64_t> total(const LinkReading& reading) {
-  if (reading.links.empty()) return reading.whole;
-  return std::accumulate(reading.links.begin(), reading.links.end(), std::uint64_t{0}, plus);
+  if (!reading) return Known<std::uint64_t>::unknown(reading.why);
+  return std::accumulate(reading.value->begin(), reading.value->end(), std::uint64_t{0}, plus);
 }
 
 class NvlinkBytes final : public Witness {
@@ -88,9 +85,6 @@ class NvlinkBytes final : public Witness {
     }
     device_ = *device;
     findLinks();
-    const auto whole = nvml_->read(device_, nvml::kNvlinkSentKib, {nvml::kAllLinks}).front();
-    if (scopes_.empty() && !whole) why_ = "no NVLink counters: " + whole.why;
-    scopes_.push_back(nvml::kAllLinks);
     if (scene_.peerGpuPci.empty() || !scene_.peerOnThisHost) return;
     if (const auto peer = nvml_->device(scene_.peerGpuPci)) {
       joined_ = nvml_->nvlinkBetween(device_, *peer);
@@ -99,17 +93,20 @@ class NvlinkBytes final : public Witness {
     }
   }
 
-  /// Never one that the GPU does not have: programs that had asked for links 18 to 63 of an H200
-  /// (driver 580) ended soon after with a broken heap.
+  /// Asked for link by link, and for none that the GPU does not have. NVML can be asked for all of
+  /// them at once (scope ~0), or for links 18 to 63 of an H200: it answers, and programs that had
+  /// asked ended soon after with a broken heap (driver 580.159.04).
   void findLinks() {
     const auto count = nvml_->read(device_, nvml::kNvlinkCount, {0}).front();
     std::vector<unsigned> every(std::min<std::size_t>(count.value.value_or(0), nvml::kMostLinks));
-    if (every.empty()) return;
     std::iota(every.begin(), every.end(), 0U);
+    why_ = "no NVLink counters: " + (count ? "this GPU has no links" : count.why);
+    if (every.empty()) return;
     const auto sent = nvml_->read(device_, nvml::kNvlinkSentKib, every);
     for (const unsigned link : every) {
-      if (sent[link]) scopes_.push_back(link);
+      if (sent[link]) links_.push_back(link);
     }
+    why_ = links_.empty() ? "no NVLink counters: " + sent.front().why : "";
   }
 
   [[nodiscard]] Observation described() const {
@@ -119,16 +116,14 @@ class NvlinkBytes final : public Witness {
     return seen;
   }
 
+  /// A link that stopped answering would make the sum smaller than it is: none is better.
   [[nodiscard]] LinkReading reading(unsigned field) const {
-    LinkReading one;
-    const auto values = nvml_->read(device_, field, scopes_);
-    one.whole = values.back();
-    for (std::size_t i = 0; i + 1 < values.size(); ++i) {
-      // A link that stopped answering would make the sum smaller than it is: none is better.
-      if (!values[i]) return {.whole = one.whole, .links = {}};
-      one.links.push_back(*values[i]);
+    std::vector<std::uint64_t> links;
+    for (const Known<std::uint64_t>& each : nvml_->read(device_, field, links_)) {
+      if (!each) return LinkReading::unknown(each.why);
+      links.push_back(*each);
     }
-    return one;
+    return links;
   }
 
   void see(std::vector<Observation>& all, const Passage& passage, const Payload& payload,
@@ -140,8 +135,7 @@ class NvlinkBytes final : public Witness {
       all.push_back(neutral(std::move(seen), "too little payload for a counter in KiB"));
       return;
     }
-    const Bounds bounds =
-        nvlinkBounds(passage, payload, std::max<std::size_t>(1, before.links.size()));
+    const Bounds bounds = nvlinkBounds(passage, payload, links_.size());
     const GpuWide wide = gpuWide(before, after);
     const Judgement judged = judge(wide.flow, bounds);
     seen.observed = fmt::format("{} KiB {} over NVLink for {} KiB of payload", judged.bytes / kKib,
@@ -202,7 +196,7 @@ class NvlinkBytes final : public Witness {
   Scene scene_;
   std::shared_ptr<NvmlCounters> nvml_;
   nvml::Device device_ = nullptr;
-  std::vector<unsigned> scopes_;  ///< links that answer, then all of them as one
+  std::vector<unsigned> links_;  ///< that answer
   Known<bool> joined_;
   std::array<LinkReading, 2> before_;
   std::string why_;
@@ -212,16 +206,12 @@ class NvlinkBytes final : public Witness {
 
 GpuWide gpuWide(const LinkReading& before, const LinkReading& after) {
   Flow flow{.name = "NVLink", .unit = kKib};
-  // One reading may lack what the other has.
-  const bool links = before.links.size() == after.links.size() && !before.links.empty();
-  const LinkReading first = links ? before : LinkReading{before.whole, {}};
-  const LinkReading last = links ? after : LinkReading{after.whole, {}};
-  flow.before = flow.idle = total(first);
-  flow.after = total(last);
+  flow.before = flow.idle = total(before);
+  flow.after = total(after);
   GpuWide wide{flow, flow};
-  if (sameOnAll(first) && sameOnAll(last)) {
-    wide.flow.before = wide.flow.idle = first.links.front();
-    wide.flow.after = last.links.front();
+  if (sameOnAll(before) && sameOnAll(after)) {
+    wide.flow.before = wide.flow.idle = (*before).front();
+    wide.flow.after = (*after).front();
   }
   return wide;
 }

@@ -16,12 +16,8 @@ class NvmlCounters;
 std::unique_ptr<Witness> nvlinkBytes(const Scene& scene,
                                      Result<std::shared_ptr<NvmlCounters>> nvml);
 
-/// One counter of a GPU: for each link, and for all of them where the driver answers that.
-struct LinkReading {
-  Known<std::uint64_t> whole;
-  std::vector<std::uint64_t> links;
-  bool operator==(const LinkReading&) const = default;
-};
+/// One counter of a GPU: of each of its links.
+using LinkReading = Known<std::vector<std::uint64_t>>;
 
 /// Some drivers give for each link the counter of the whole GPU, others the link's own. Where all
 /// links have one value before and after, they are taken for repetitions, and `ifSummed` is what it

@@ -107,15 +107,15 @@ TEST_CASE("sums of counts stop at the greatest number") {
 
 TEST_CASE("NVLink counters that repeat the GPU's are not summed") {
   const auto growthOf = [](const Flow& one) { return *one.after - *one.before; };
-  const LinkReading before{std::uint64_t{100}, {100, 100, 100}};
-  const GpuWide repeated = gpuWide(before, {std::uint64_t{150}, {150, 150, 150}});
+  using Links = std::vector<std::uint64_t>;
+  const GpuWide repeated = gpuWide(Links{100, 100, 100}, Links{150, 150, 150});
   CHECK(growthOf(repeated.flow) == 50);
   CHECK(growthOf(repeated.ifSummed) == 150);
-  const GpuWide shares = gpuWide({std::uint64_t{6}, {1, 2, 3}}, {std::uint64_t{66}, {21, 22, 23}});
+  const GpuWide shares = gpuWide(Links{1, 2, 3}, Links{21, 22, 23});
   CHECK(growthOf(shares.flow) == 60);
   CHECK(growthOf(shares.ifSummed) == 60);
-  const GpuWide whole = gpuWide({std::uint64_t{6}, {}}, {std::uint64_t{16}, {1, 2}});
-  CHECK(growthOf(whole.flow) == 10);
+  const GpuWide gone = gpuWide(Links{1, 2, 3}, LinkReading::unknown("GPU is lost"));
+  CHECK(gone.flow.after.why == "GPU is lost");
 }
 
 TEST_CASE("mappings by which a CPU can copy GPU memory") {

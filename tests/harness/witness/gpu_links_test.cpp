@@ -108,18 +108,21 @@ TEST_CASE("no link is asked for that the GPU does not have") {
     gpus.watch(witness::nvlinkBytes, kSent, [] {});
     for (const auto& [field, scope] : gpus.nvml.asked) {
       const bool counter = field == nvml::kNvlinkSentKib || field == nvml::kNvlinkReceivedKib;
-      CHECK((!counter || scope < count || scope == nvml::kAllLinks));
+      CHECK((!counter || scope < count));
     }
     CHECK(gpus.nvml.asked.contains({nvml::kNvlinkCount, 0}));
   }
 }
 
-TEST_CASE("a driver that has the NVLink counter of the whole GPU only") {
+TEST_CASE("a link that stops answering makes no smaller sum") {
   Gpus gpus;
-  gpus.set(nvml::kNvlinkSentKib, nvml::kAllLinks, 10);
-  const auto all = gpus.watch(witness::nvlinkBytes, kSent,
-                              [&] { gpus.set(nvml::kNvlinkSentKib, nvml::kAllLinks, 10 + kKib); });
-  checkSeen(only(all, kNvlink, Way::kOut), Outcome::kDirect, Strength::kStrong, Side::kSource);
+  gpus.links({5, 6});
+  const auto all = gpus.watch(witness::nvlinkBytes, kSent, [&] {
+    gpus.links({5 + kKib, 6});
+    gpus.nvml.gpus[0].fields.erase({nvml::kNvlinkSentKib, 1});
+  });
+  checkSeen(only(all, kNvlink, Way::kOut), Outcome::kUnavailable, Strength::kWeak, Side::kSource,
+            "Not Supported");
 }
 
 TEST_CASE("half of the payload over NVLink is not conserved") {
