@@ -93,9 +93,9 @@ class NvlinkBytes final : public Witness {
     }
   }
 
-  /// Asked for link by link, and for none that the GPU does not have. NVML can be asked for all of
-  /// them at once (scope ~0), or for links 18 to 63 of an H200: it answers, and programs that had
-  /// asked ended soon after with a broken heap (driver 580.159.04).
+  /// Link by link, and only those that the GPU has. NVML can be asked for all at once (scope ~0)
+  /// and answers, but programs that had asked ended soon after with a broken heap (two H200, driver
+  /// 580.159.04; see README.md).
   void findLinks() {
     const auto count = nvml_->read(device_, nvml::kNvlinkCount, {0}).front();
     std::vector<unsigned> every(std::min<std::size_t>(count.value.value_or(0), nvml::kMostLinks));
