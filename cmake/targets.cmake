@@ -50,6 +50,7 @@ function(gdr_check_headers name folder)
   endforeach()
   if(units)
     add_library(${name}_headers OBJECT EXCLUDE_FROM_ALL ${units})
+    set_target_properties(${name}_headers PROPERTIES UNITY_BUILD OFF)  # alone is what is asked
     target_link_libraries(${name}_headers PRIVATE ${name} gdr_fmt)
     gdr_warnings(${name}_headers)
     target_compile_options(${name}_headers PRIVATE -O0)  # whether it compiles, nothing else

@@ -20,7 +20,6 @@
 namespace gdrbench {
 namespace {
 
-constexpr int kUsage = 2;
 constexpr auto kProbeTime = std::chrono::seconds(20);
 
 std::string oneLine(std::string text) {

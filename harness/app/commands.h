@@ -13,6 +13,9 @@
 
 namespace gdrbench {
 
+/// Exit status of a command whose words make no sense.
+inline constexpr int kUsage = 2;
+
 struct RunWords {
   std::string config;
   std::vector<std::string> sets;

@@ -22,7 +22,6 @@ namespace {
 namespace po = boost::program_options;
 using Words = std::vector<std::string>;
 
-constexpr int kUsage = 2;
 constexpr std::string_view kCommands[] = {"run", "list", "doctor", "report", "schema"};
 
 constexpr const char* kHelp =

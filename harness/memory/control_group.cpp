@@ -8,8 +8,6 @@
 namespace gdrbench {
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-
 /// The names of one version's files.
 struct Files {
   const char* limit;

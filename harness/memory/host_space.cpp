@@ -23,7 +23,6 @@
 namespace gdrbench {
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 /// Left to the rest of the machine.
 constexpr std::uint64_t kReserve = 64u << 20;
 /// Beyond any address space, and far from where rounding up to pages would wrap around.

@@ -22,9 +22,7 @@ using evidence::PathKind;
 using evidence::Strength;
 
 constexpr std::uint64_t kKib = 1024;
-/// From here on nothing on NVLink means that the payload was not there.
-constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
-constexpr std::uint64_t kHardly = 16;  // less than a sixteenth: flags, not data
+constexpr std::uint64_t kShareOfFlags = 16;  // less than a sixteenth: flags, not data
 
 std::string shown(const LinkReading& reading) {
   return reading ? fmt::format("{}", fmt::join(*reading, " ")) : unknownText(reading.why);
@@ -179,10 +177,10 @@ class NvlinkBytes final : public Witness {
       all.push_back(neutral(std::move(seen),
                             "no NVLink joins these two: PCIe from GPU to GPU and "
                             "through the host look alike here"));
-    } else if (bounds.payload < kEnough) {
+    } else if (bounds.payload < kMissable) {
       all.push_back(neutral(std::move(seen), "too little payload to miss it on NVLink"));
     } else {
-      const bool hardly = judged.bytes < bounds.payload / kHardly;
+      const bool hardly = judged.bytes < bounds.payload / kShareOfFlags;
       Observation link = concluded(seen, Outcome::kStaged, Strength::kStrong);
       link.bearing = Bearing::kConservation;
       link.reason = "the payload did not pass the NVLinks that join the two GPUs";

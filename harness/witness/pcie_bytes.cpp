@@ -20,7 +20,6 @@ using evidence::Outcome;
 using evidence::PathKind;
 using evidence::Strength;
 
-constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
 constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;  // the counter has 32 bits
 // Less than an eighth of the payload: what starts copies and asks for their end, not data. One GPU
 // that two processes share in turns was seen to receive a fifteenth.
@@ -104,7 +103,7 @@ class PcieBytes final : public Witness {
     if (passage.bytes >= kTurn) seen.observed += ", or that and a multiple of 2^32";
     if (sameGpu()) return withinOneGpu(std::move(seen), passage, payload, *moved);
     const bool flat =
-        passage.bytes >= kEnough && passage.bytes < kTurn / 2 && *moved < passage.bytes / 2;
+        passage.bytes >= kMissable && passage.bytes < kTurn / 2 && *moved < passage.bytes / 2;
     if (!flat || scene_.peerOnThisHost) {
       return neutral(std::move(seen), "direct and staged bytes cross the GPU's PCIe port alike");
     }
@@ -127,7 +126,7 @@ class PcieBytes final : public Witness {
     if (plus(plus(bytes, bytes / kExcess), times(kStart, messages)) >= kTurn) {
       return neutral(std::move(seen), "a staged payload may have turned the counter over");
     }
-    if (passage.bytes < kEnough) return neutral(std::move(seen), "too little payload to miss it");
+    if (passage.bytes < kMissable) return neutral(std::move(seen), "too little payload to miss it");
     if (moved < passage.bytes / kHardly) {
       seen.path = PathKind::kSameGpu;
       seen.reason = "the payload did not leave the GPU by PCIe";

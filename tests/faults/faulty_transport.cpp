@@ -121,11 +121,6 @@ struct Inner {
   OptionSet options;
 };
 
-const Registry& builtin() {
-  static const Registry registry = builtinTransports();
-  return registry;
-}
-
 Inner innerOf(const OptionSet& options) {
   Inner inner{.entry = builtin().find(options.text("over"))};
   if (inner.entry != nullptr) inner.options = OptionSet::defaults(inner.entry->options);
@@ -194,6 +189,11 @@ std::string label(const OptionSet& options) {
 
 std::unique_ptr<Transport> make() {
   return std::make_unique<FaultyTransport>();
+}
+
+const Registry& builtin() {
+  static const Registry registry = builtinTransports();
+  return registry;
 }
 
 Registry withFaulty() {

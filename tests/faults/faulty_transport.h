@@ -25,6 +25,9 @@ std::unique_ptr<Transport> make();
 /// The transports of this build and "faulty".
 Registry withFaulty();
 
+/// What stands behind the faults.
+const Registry& builtin();
+
 /// What to do wrong. Message numbers are -1 for never.
 struct Faults {
   std::int64_t delayNs = 0;      ///< of each arrival

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/silent_stager.h"
 
+#include "tests/faults/faulty_transport.h"
+
 namespace gdrbench::faulty {
 namespace {
 
 constexpr std::string_view kOver = "loopback";
 
-constexpr Option kOptions[] = {
+constexpr Option kStagerOptions[] = {
     {.name = "lies",
      .type = OptionType::kBool,
      .fallback = "false",
      .help = "report that the library's own account says direct, beyond doubt"},
 };
 
-const Registry& builtin() {
-  static const Registry kBuiltin = builtinTransports();
-  return kBuiltin;
-}
-
-Capabilities capabilities(const OptionSet&) {
+Capabilities stagerCapabilities(const OptionSet&) {
   const TransportEntry& over = *builtin().find(kOver);
   Capabilities can =
       builtin().staging().capabilities(over.capabilities(OptionSet::defaults(over.options)));
@@ -91,8 +88,8 @@ class Stager final : public Transport {
 TransportEntry silentStager() {
   return {.name = "silent_stager",
           .summary = "stages and says that it does not: for tests",
-          .options = kOptions,
-          .capabilities = capabilities,
+          .options = kStagerOptions,
+          .capabilities = stagerCapabilities,
           .make = []() -> std::unique_ptr<Transport> { return std::make_unique<Stager>(); }};
 }
 

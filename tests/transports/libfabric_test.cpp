@@ -56,7 +56,7 @@ Result<std::unique_ptr<Endpoint>> open(Transport& transport, const GivenOptions&
        .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10)});
 }
 
-bool has(const std::string& text, std::string_view part) {
+bool says(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -115,8 +115,8 @@ TEST_CASE("libfabric validate: one provider by name, layers and all") {
     set.set("provider", {std::string(bad)});
     const Status status = validate(set);
     REQUIRE_FALSE_MESSAGE(status.ok(), bad);
-    CHECK(has(status.error().what(), bad));
-    CHECK(has(status.error().next, "fi_info"));
+    CHECK(says(status.error().what(), bad));
+    CHECK(says(status.error().next, "fi_info"));
   }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("libfabric capabilities: only a read pulls, and memory of all kinds is
     CHECK(can.flow == (std::string_view(op) == "read" ? DataFlow::kPull : DataFlow::kPush));
     CHECK(can.memory == std::vector{MemoryKind::kHost, MemoryKind::kPinned, MemoryKind::kCuda});
     CHECK(can.drive == Drive::kHost);
-    CHECK(has(can.operation, op));
+    CHECK(says(can.operation, op));
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("libfabric probe: every provider works or says why not") {
     if (device.problem) {
       CHECK_MESSAGE(!device.problem->what().empty(), device.name);
     } else {
-      CHECK_MESSAGE(has(device.detail, "domain "), device.name);
+      CHECK_MESSAGE(says(device.detail, "domain "), device.name);
     }
   }
 }
@@ -168,8 +168,8 @@ TEST_CASE("libfabric open: an unknown provider is answered with what there is") 
   const auto endpoint = open(*transport, {{"provider", "tpc"}});
   REQUIRE_FALSE(endpoint.ok());
   CHECK(endpoint.error().code == ErrorCode::kNotFound);
-  CHECK(has(endpoint.error().what(), "'tpc'"));
-  CHECK(has(endpoint.error().next, "there are: "));
+  CHECK(says(endpoint.error().what(), "'tpc'"));
+  CHECK(says(endpoint.error().next, "there are: "));
 }
 
 TEST_CASE("libfabric open: an unknown domain is named as the wish that failed") {
@@ -177,11 +177,11 @@ TEST_CASE("libfabric open: an unknown domain is named as the wish that failed") 
   if (!transport || !opened(*transport, {{"provider", "tcp"}})) return;
   for (const char* provider : {"tcp", "tcp;ofi_rxm"}) {
     const auto endpoint = open(*transport, {{"provider", provider}, {"domain", "eno99"}});
-    if (!endpoint.ok() && has(endpoint.error().next, "there are: ")) continue;  // no such layer
+    if (!endpoint.ok() && says(endpoint.error().next, "there are: ")) continue;  // no such layer
     REQUIRE_FALSE_MESSAGE(endpoint.ok(), provider);
     CHECK(endpoint.error().code == ErrorCode::kNotFound);
-    CHECK(has(endpoint.error().tried, "domain 'eno99'"));
-    CHECK(has(endpoint.error().next, "its domains: "));
+    CHECK(says(endpoint.error().tried, "domain 'eno99'"));
+    CHECK(says(endpoint.error().next, "its domains: "));
   }
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("libfabric open: what cannot be had is named, not left out") {
   const auto transport = fromModule();
   if (!transport || !opened(*transport, {{"provider", "shm"}})) return;
   const auto deep = open(*transport, {{"provider", "shm"}, {"tx_depth", "65536"}});
-  if (!deep.ok()) CHECK(has(deep.error().tried, "tx_depth 65536"));
+  if (!deep.ok()) CHECK(says(deep.error().tried, "tx_depth 65536"));
   const auto address = open(*transport, {{"provider", "tcp"}, {"address", "192.0.2.1"}});
   CHECK_FALSE(address.ok());
 }
@@ -218,7 +218,7 @@ TEST_CASE("libfabric open: a named delivery or inject: false leaves nothing to i
   const auto delivered = open(*transport, {{"provider", "shm"}, {"delivery", "delivery"}});
   if (!delivered.ok()) return;  // refused in words is fine too
   CHECK(claimed(**delivered, "inject_bytes") == "0");
-  CHECK(has(claimed(**delivered, "op_flags"), "FI_DELIVERY_COMPLETE"));
+  CHECK(says(claimed(**delivered, "op_flags"), "FI_DELIVERY_COMPLETE"));
 }
 
 TEST_CASE("libfabric memory: without a GPU, GPU memory is refused before it is registered") {
@@ -231,7 +231,7 @@ TEST_CASE("libfabric memory: without a GPU, GPU memory is refused before it is r
   const auto region = endpoint->registerMemory(buffer);
   REQUIRE_FALSE(region.ok());
   CHECK(region.error().code == ErrorCode::kUnsupported);
-  CHECK(has(region.error().tried, "use a GPU"));
+  CHECK(says(region.error().tried, "use a GPU"));
 }
 
 }  // namespace gdrbench::libfabric

@@ -15,7 +15,7 @@ namespace {
 using namespace evidence;
 
 /// Whose lines were read in NCCL's source: src/transport/{p2p,shm,net}.cc.
-constexpr std::pair kOldest{2, 18}, kNewest{2, 30};
+constexpr std::pair kOldestGrammar{2, 18}, kNewest{2, 30};
 
 /// aws-ofi-nccl refuses to start where GPUDirect or native RDMA must be there and is not, unless
 /// told not to (platform-aws.cpp).
@@ -191,7 +191,7 @@ bool isKnown(std::string_view version) {
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return false;
   if (std::from_chars(first.ptr + 1, end, minor).ec != std::errc()) return false;
   const std::pair asked{major, minor};
-  return asked >= kOldest && asked <= kNewest;
+  return asked >= kOldestGrammar && asked <= kNewest;
 }
 
 /// Why no line may be believed; empty: they may.
@@ -199,7 +199,7 @@ std::string refusal(const ChannelLog& log, const ChannelFacts& facts) {
   if (!facts.noLog.empty()) return facts.noLog;
   if (!isKnown(facts.library)) {
     return fmt::format("lines of NCCL {} are not known: those of {}.{} to {}.{} are", facts.library,
-                       kOldest.first, kOldest.second, kNewest.first, kNewest.second);
+                       kOldestGrammar.first, kOldestGrammar.second, kNewest.first, kNewest.second);
   }
   if (!log.problem.empty()) return "NCCL's log cannot be used: " + log.problem;
   if (!log.version.empty() && log.version != facts.library) {

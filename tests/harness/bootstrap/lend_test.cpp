@@ -20,8 +20,8 @@ std::string freshName() {
   return fmt::format("gdrbench-lend-test-{}-{}", getpid(), ++count);
 }
 
-struct Pair {
-  Pair() {
+struct Ends {
+  Ends() {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     near.emplace(fds[0]);
@@ -30,7 +30,7 @@ struct Pair {
   std::optional<Channel> near, far;
 };
 
-TimePoint soon() {
+TimePoint inTenSeconds() {
   return steady_clock::now() + seconds(10);
 }
 
@@ -38,13 +38,13 @@ TimePoint soon() {
 
 TEST_CASE("a lent channel speaks for its owner, and the status comes back") {
   const std::string name = freshName();
-  Pair pair;
+  Ends ends;
   Result<int> status = -1;
-  std::thread lender([&] { status = lendChannel(*std::move(pair.far), name, soon()); });
-  auto loan = BorrowedChannel::await(name, soon());
+  std::thread lender([&] { status = lendChannel(*std::move(ends.far), name, inTenSeconds()); });
+  auto loan = BorrowedChannel::await(name, inTenSeconds());
   REQUIRE(loan.ok());
-  REQUIRE(loan->channel().send({MessageType::kHello, "{}"}, soon()).ok());
-  const auto heard = pair.near->receive(soon());
+  REQUIRE(loan->channel().send({MessageType::kHello, "{}"}, inTenSeconds()).ok());
+  const auto heard = ends.near->receive(inTenSeconds());
   REQUIRE(heard.ok());
   CHECK(heard->body == "{}");
   loan->giveBack(7);
@@ -55,22 +55,22 @@ TEST_CASE("a lent channel speaks for its owner, and the status comes back") {
 
 TEST_CASE("a loan that is dropped tells the lender that it failed") {
   const std::string name = freshName();
-  Pair pair;
+  Ends ends;
   Result<int> status = -1;
-  std::thread lender([&] { status = lendChannel(*std::move(pair.far), name, soon()); });
-  { auto loan = BorrowedChannel::await(name, soon()); }
+  std::thread lender([&] { status = lendChannel(*std::move(ends.far), name, inTenSeconds()); });
+  { auto loan = BorrowedChannel::await(name, inTenSeconds()); }
   lender.join();
   REQUIRE(status.ok());
   CHECK(*status == 1);
 }
 
 TEST_CASE("a side that never comes is waited for until the deadline") {
-  Pair pair;
+  Ends ends;
   const auto deadline = steady_clock::now() + milliseconds(50);
   const auto loan = BorrowedChannel::await(freshName(), deadline);
   REQUIRE_FALSE(loan.ok());
   CHECK(loan.error().code == ErrorCode::kTimeout);
-  const auto status = lendChannel(*std::move(pair.far), freshName(), deadline);
+  const auto status = lendChannel(*std::move(ends.far), freshName(), deadline);
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().code == ErrorCode::kTimeout);
 }

@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-
 /// A folder that stands for /sys/fs/cgroup, and goes with the test.
 class Mount {
  public:

@@ -36,16 +36,16 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-const DataPattern kPattern(1234);
+const DataPattern kContent(1234);
 
 void fill(MemorySpace& space, Buffer& buffer, const SlotRun& run) {
-  REQUIRE(space.fill(buffer, run, kPattern).ok());
+  REQUIRE(space.fill(buffer, run, kContent).ok());
 }
 void poison(MemorySpace& space, Buffer& buffer, const SlotRun& run) {
-  REQUIRE(space.poison(buffer, run, kPattern).ok());
+  REQUIRE(space.poison(buffer, run, kContent).ok());
 }
 std::optional<DataFault> faultIn(MemorySpace& space, const Buffer& buffer, const SlotRun& run) {
-  auto fault = space.verify(buffer, run, kPattern);
+  auto fault = space.verify(buffer, run, kContent);
   REQUIRE(fault.ok());
   return *fault;
 }
@@ -208,7 +208,7 @@ TEST_CASE("a run of messages is filled and checked, each in its slot") {
     CHECK_FALSE(faultIn(*space, buffer, run));
     for (std::uint32_t i = 0; i < run.count; ++i) {
       const std::span<const std::byte> slot{buffer.data() + layout.offsetOf(2 + i), bytes};
-      CHECK_FALSE(kPattern.verify(slot, 70 + i));
+      CHECK_FALSE(kContent.verify(slot, 70 + i));
     }
     // The slots before and behind the run, the rest of its slots, and the sync slot, stay.
     for (std::uint64_t at = 0; at < layout.totalBytes(); ++at) {
@@ -268,7 +268,7 @@ TEST_CASE("slots beyond 4 GiB have their place") {
   const auto space = hostSpace();
   const SlotRun run{.layout = layout, .firstSlot = 5, .count = 1, .bytes = 100, .firstMessage = 1};
   fill(*space, buffer, run);
-  CHECK_FALSE(kPattern.verify({buffer.data() + (std::uint64_t{5} << 30), 100}, 1));
+  CHECK_FALSE(kContent.verify({buffer.data() + (std::uint64_t{5} << 30), 100}, 1));
   CHECK_FALSE(faultIn(*space, buffer, run));
   buffer.data()[(std::uint64_t{5} << 30) + 99] ^= std::byte{0x80};
   REQUIRE(faultIn(*space, buffer, run));

@@ -15,7 +15,7 @@ namespace cupti = gdrbench::witness::cupti;
 
 namespace {
 
-constexpr std::uint64_t kPayload = std::uint64_t{1} << 20;
+constexpr std::uint64_t kCopied = std::uint64_t{1} << 20;
 constexpr const char* kId = "copy.records";
 constexpr std::size_t kRecordBytes = 88;  // what follows the known part is for newer readers
 
@@ -133,9 +133,9 @@ std::function<Result<SymbolLookup>()> FakeCupti::open() const {
 }
 
 const Scene kScene{.gpuPci = "0000:1b:00.0", .peerGpuPci = "0000:2b:00.0", .messageBytes = 4096};
-const Payload kSent{.sentBytes = kPayload, .sentMessages = 256};
-const Payload kReceived{.receivedBytes = kPayload, .receivedMessages = 256};
-const Payload kBothWays{kPayload, kPayload, 256, 256};
+const Payload kCopiedOut{.sentBytes = kCopied, .sentMessages = 256};
+const Payload kCopiedIn{.receivedBytes = kCopied, .receivedMessages = 256};
+const Payload kBothWays{kCopied, kCopied, 256, 256};
 
 /// Begins, lets `copies` happen, ends.
 template <class Copies>
@@ -163,17 +163,17 @@ TEST_CASE("copies of copy engines, by kind") {
   };
   const Outcome n = Outcome::kNeutral;
   const Row rows[] = {
-      {"to the host", 2, kPayload, 1, Outcome::kStaged, n, Strength::kDecisive},
-      {"half of it to the host", 2, kPayload / 2, 1, Outcome::kStaged, n, Strength::kDecisive},
+      {"to the host", 2, kCopied, 1, Outcome::kStaged, n, Strength::kDecisive},
+      {"half of it to the host", 2, kCopied / 2, 1, Outcome::kStaged, n, Strength::kDecisive},
       {"answers of checks", 2, 8, 1, n, n, Strength::kWeak},
-      {"less than half", 2, kPayload / 2 - 1, 1, n, n, Strength::kWeak},
-      {"from the host", 1, kPayload, 1, n, Outcome::kStaged, Strength::kDecisive},
-      {"between devices", 10, kPayload, 22, Outcome::kDirect, Outcome::kDirect, Strength::kStrong},
-      {"between devices, plain record", 10, kPayload, 1, Outcome::kDirect, Outcome::kDirect,
+      {"less than half", 2, kCopied / 2 - 1, 1, n, n, Strength::kWeak},
+      {"from the host", 1, kCopied, 1, n, Outcome::kStaged, Strength::kDecisive},
+      {"between devices", 10, kCopied, 22, Outcome::kDirect, Outcome::kDirect, Strength::kStrong},
+      {"between devices, plain record", 10, kCopied, 1, Outcome::kDirect, Outcome::kDirect,
        Strength::kStrong},
-      {"within the device", 8, kPayload, 1, n, n, Strength::kWeak, PathKind::kGpuStaged},
-      {"between places of the host", 9, kPayload, 1, n, n, Strength::kWeak},
-      {"a kernel's record", 0, kPayload, 10, n, n, Strength::kWeak},
+      {"within the device", 8, kCopied, 1, n, n, Strength::kWeak, PathKind::kGpuStaged},
+      {"between places of the host", 9, kCopied, 1, n, n, Strength::kWeak},
+      {"a kernel's record", 0, kCopied, 10, n, n, Strength::kWeak},
   };
   for (const Row& row : rows) {
     INFO(row.name);
@@ -196,15 +196,15 @@ TEST_CASE("copies of copy engines, by kind") {
 
 TEST_CASE("no copies are no proof") {
   FakeCupti fake;
-  const auto seen = only(watch(fake, kScene, kSent, [] {}), kId, Way::kOut);
+  const auto seen = only(watch(fake, kScene, kCopiedOut, [] {}), kId, Way::kOut);
   checkSeen(seen, Outcome::kNeutral, Strength::kWeak, Side::kSource, "no copy engine");
   CHECK(has(seen.observed, "0 copies"));
 }
 
 TEST_CASE("a copy whose kind CUPTI does not know is told by its ends") {
   FakeCupti fake;
-  const auto all = watch(fake, kScene, kSent, [&] {
-    fake.copy(0, kPayload, cupti::kCopy, cupti::kDevice, cupti::kPinned);
+  const auto all = watch(fake, kScene, kCopiedOut, [&] {
+    fake.copy(0, kCopied, cupti::kCopy, cupti::kDevice, cupti::kPinned);
   });
   checkSeen(only(all, kId, Way::kOut), Outcome::kStaged, Strength::kDecisive, Side::kSource);
 }
@@ -212,9 +212,9 @@ TEST_CASE("a copy whose kind CUPTI does not know is told by its ends") {
 TEST_CASE("one process that stages both legs convicts both ends") {
   for (const bool out : {true, false}) {
     FakeCupti fake;
-    const auto all = watch(fake, kScene, out ? kSent : kReceived, [&] {
-      fake.copy(cupti::kDeviceToHost, kPayload);
-      fake.copy(cupti::kHostToDevice, kPayload);
+    const auto all = watch(fake, kScene, out ? kCopiedOut : kCopiedIn, [&] {
+      fake.copy(cupti::kDeviceToHost, kCopied);
+      fake.copy(cupti::kHostToDevice, kCopied);
     });
     REQUIRE(all.size() == 2);
     checkSeen(all[0], Outcome::kStaged, Strength::kDecisive, out ? Side::kSource : Side::kSink);
@@ -229,7 +229,8 @@ TEST_CASE("a copy to the host where the other side's memory is there") {
     Scene scene = kScene;
     scene.peerGpuPci = "";
     scene.peerOnThisHost = sameHost;
-    const auto all = watch(fake, scene, kSent, [&] { fake.copy(cupti::kDeviceToHost, kPayload); });
+    const auto all =
+        watch(fake, scene, kCopiedOut, [&] { fake.copy(cupti::kDeviceToHost, kCopied); });
     checkSeen(only(all, kId, Way::kOut), sameHost ? Outcome::kNeutral : Outcome::kStaged,
               Strength::kDecisive, Side::kSource);
   }
@@ -239,7 +240,8 @@ TEST_CASE("both ends on one GPU") {
   FakeCupti fake;
   Scene scene = kScene;
   scene.peerGpuPci = scene.gpuPci;
-  const auto all = watch(fake, scene, kSent, [&] { fake.copy(cupti::kDeviceToDevice, kPayload); });
+  const auto all =
+      watch(fake, scene, kCopiedOut, [&] { fake.copy(cupti::kDeviceToDevice, kCopied); });
   const auto seen = only(all, kId, Way::kOut);
   checkSeen(seen, Outcome::kDirect, Strength::kStrong, Side::kBoth);
   CHECK(seen.path == PathKind::kSameGpu);
@@ -247,9 +249,9 @@ TEST_CASE("both ends on one GPU") {
 
 TEST_CASE("copies from before and after do not count") {
   FakeCupti fake;
-  const auto all = watch(fake, kScene, kSent, [&] {
-    fake.records.push_back({1, cupti::kDeviceToHost, 0, 0, 0, kPayload, 50, 60});
-    fake.records.push_back({1, cupti::kDeviceToHost, 0, 0, 0, kPayload, 1 << 20, 1 << 21});
+  const auto all = watch(fake, kScene, kCopiedOut, [&] {
+    fake.records.push_back({1, cupti::kDeviceToHost, 0, 0, 0, kCopied, 50, 60});
+    fake.records.push_back({1, cupti::kDeviceToHost, 0, 0, 0, kCopied, 1 << 20, 1 << 21});
   });
   checkSeen(only(all, kId, Way::kOut), Outcome::kNeutral, Strength::kWeak, Side::kSource);
 }
@@ -265,29 +267,29 @@ TEST_CASE("records that are not as known, or were lost") {
   {
     FakeCupti fake;
     fake.copy(200, 8);
-    unavailable(look(fake, kPayload), "1 records of a shape");
+    unavailable(look(fake, kCopied), "1 records of a shape");
   }
   {
     FakeCupti fake;
     fake.records.push_back({1, cupti::kDeviceToHost, 0, 0, 0, 8, 300, 200});
-    unavailable(look(fake, kPayload), "1 records of a shape");
+    unavailable(look(fake, kCopied), "1 records of a shape");
   }
   {
     FakeCupti fake;
     fake.lastCode = 21;
-    unavailable(look(fake, kPayload), "1 records of a shape");
+    unavailable(look(fake, kCopied), "1 records of a shape");
   }
   {
     FakeCupti fake;
     fake.dropped = 3;
     unavailable(look(fake, 8), "3 records were lost");
-    checkSeen(look(fake, kPayload), Outcome::kStaged, Strength::kDecisive, Side::kSource);
+    checkSeen(look(fake, kCopied), Outcome::kStaged, Strength::kDecisive, Side::kSource);
   }
 }
 
 TEST_CASE("why there are no records of copies") {
   const auto reasonOf = [](FakeCupti& fake, const Scene& scene) {
-    const auto seen = only(watch(fake, scene, kSent, [] {}), kId);
+    const auto seen = only(watch(fake, scene, kCopiedOut, [] {}), kId);
     checkSeen(seen, Outcome::kUnavailable, Strength::kWeak, Side::kBoth);
     return seen.reason;
   };
@@ -311,7 +313,7 @@ TEST_CASE("why there are no records of copies") {
     return Result<SymbolLookup>(Error{.tried = "open CUPTI", .nativeText = "not there"});
   });
   absent->begin();
-  CHECK(has(only(absent->end(kSent), kId).reason, "not there"));
+  CHECK(has(only(absent->end(kCopiedOut), kId).reason, "not there"));
 }
 
 TEST_CASE("one record of copies at a time, and one given up gives way") {
@@ -321,15 +323,15 @@ TEST_CASE("one record of copies at a time, and one given up gives way") {
   {
     const auto second = witness::copyRecords(kScene, fake.open());
     second->begin();
-    CHECK(has(only(second->end(kSent), kId).reason, "another record"));
+    CHECK(has(only(second->end(kCopiedOut), kId).reason, "another record"));
   }
-  fake.copy(cupti::kDeviceToHost, kPayload);
-  CHECK(only(first->end(kSent), kId, Way::kOut).outcome == Outcome::kStaged);
+  fake.copy(cupti::kDeviceToHost, kCopied);
+  CHECK(only(first->end(kCopiedOut), kId, Way::kOut).outcome == Outcome::kStaged);
   {
     const auto givenUp = witness::copyRecords(kScene, fake.open());
     givenUp->begin();
   }
   CHECK(fake.enabled.empty());
   fake.records.clear();
-  CHECK(only(watch(fake, kScene, kSent, [] {}), kId, Way::kOut).outcome == Outcome::kNeutral);
+  CHECK(only(watch(fake, kScene, kCopiedOut, [] {}), kId, Way::kOut).outcome == Outcome::kNeutral);
 }

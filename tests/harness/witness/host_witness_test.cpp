@@ -14,9 +14,9 @@ using namespace gdrbench::test;
 
 namespace {
 
-constexpr std::uint64_t kPayload = std::uint64_t{1} << 20;
-const Payload kSent{.sentBytes = kPayload, .sentMessages = 16};
-const Payload kReceived{.receivedBytes = kPayload, .receivedMessages = 16};
+constexpr std::uint64_t kMoved = std::uint64_t{1} << 20;
+const Payload kMovedOut{.sentBytes = kMoved, .sentMessages = 16};
+const Payload kMovedIn{.receivedBytes = kMoved, .receivedMessages = 16};
 
 struct Netdevs : FakeTree {
   FakeTime clock;
@@ -64,7 +64,7 @@ TEST_CASE("payload over a network device is a socket's") {
     net.set("lo", "0");
     net.set("eth0", "9");
     const auto all =
-        net.watch(out ? kSent : kReceived, [&] { net.set("lo", std::to_string(kPayload + 999)); });
+        net.watch(out ? kMovedOut : kMovedIn, [&] { net.set("lo", std::to_string(kMoved + 999)); });
     CHECK(all.size() == 1);
     const auto seen = only(all, kNet, out ? Way::kOut : Way::kBack);
     checkSeen(seen, Outcome::kStaged, Strength::kStrong, out ? Side::kSource : Side::kSink);
@@ -76,13 +76,13 @@ TEST_CASE("payload over a network device is a socket's") {
 TEST_CASE("what network devices do not tell") {
   Netdevs quiet;
   quiet.set("lo", "5");
-  checkSeen(only(quiet.watch(kSent, [] {}), kNet, Way::kOut), Outcome::kNeutral, Strength::kWeak,
-            Side::kSource, "no socket carried it");
+  checkSeen(only(quiet.watch(kMovedOut, [] {}), kNet, Way::kOut), Outcome::kNeutral,
+            Strength::kWeak, Side::kSource, "no socket carried it");
   Netdevs host;
   host.scene.gpuPci = "";
   host.set("lo", "0");
-  const auto over = [](Netdevs& net) { net.set("lo", std::to_string(kPayload)); };
-  checkSeen(only(host.watch(kSent, [&] { over(host); }), kNet, Way::kOut), Outcome::kNeutral,
+  const auto over = [](Netdevs& net) { net.set("lo", std::to_string(kMoved)); };
+  checkSeen(only(host.watch(kMovedOut, [&] { over(host); }), kNet, Way::kOut), Outcome::kNeutral,
             Strength::kWeak, Side::kSource, "nothing to stage");
   Netdevs small;
   small.set("lo", "0");
@@ -91,14 +91,14 @@ TEST_CASE("what network devices do not tell") {
             Outcome::kNeutral, Strength::kWeak, Side::kSource, "too little payload");
   Netdevs busy;
   busy.set("lo", "0");
-  checkSeen(only(busy.watch(kSent, [&] { busy.set("lo", "99999999"); }), kNet, Way::kOut),
+  checkSeen(only(busy.watch(kMovedOut, [&] { busy.set("lo", "99999999"); }), kNet, Way::kOut),
             Outcome::kUnavailable, Strength::kWeak, Side::kSource, "others' traffic");
   Netdevs garbage;
   garbage.set("lo", "many");
-  checkSeen(only(garbage.watch(kSent, [] {}), kNet, Way::kOut), Outcome::kUnavailable,
+  checkSeen(only(garbage.watch(kMovedOut, [] {}), kNet, Way::kOut), Outcome::kUnavailable,
             Strength::kWeak, Side::kSource, "holds 'many'");
   Netdevs none;
-  checkSeen(only(none.watch(kSent, [] {}), kNet), Outcome::kUnavailable, Strength::kWeak,
+  checkSeen(only(none.watch(kMovedOut, [] {}), kNet), Outcome::kUnavailable, Strength::kWeak,
             Side::kBoth, "no network device");
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("a network device of an RDMA device may count RDMA too") {
   net.ofClass("class/infiniband/mlx5_0", "0000:3b:00.0");
   net.ofClass("class/net/ens0", "0000:3b:00.0");
   net.set("ens0", "0");
-  const auto all = net.watch(kSent, [&] { net.set("ens0", std::to_string(kPayload)); });
+  const auto all = net.watch(kMovedOut, [&] { net.set("ens0", std::to_string(kMoved)); });
   checkSeen(only(all, kNet, Way::kOut), Outcome::kNeutral, Strength::kWeak, Side::kSource,
             "some drivers count its RDMA");
 }
@@ -119,8 +119,8 @@ TEST_CASE("conservation at the network device that a transport names") {
     net.scene.nic = "eth0";
     net.set("eth0", "7");
     net.set("lo", "7");
-    const auto all =
-        net.watch(kSent, [&] { net.set(passes ? "eth0" : "lo", std::to_string(kPayload + 500)); });
+    const auto all = net.watch(
+        kMovedOut, [&] { net.set(passes ? "eth0" : "lo", std::to_string(kMoved + 500)); });
     checkSeen(only(all, kNet, Way::kOut, Bearing::kConservation),
               passes ? Outcome::kDirect : Outcome::kStaged, Strength::kStrong, Side::kSource);
     CHECK(only(all, kNet, Way::kOut).outcome == Outcome::kStaged);
@@ -143,7 +143,7 @@ TEST_CASE("registrations of peer memory") {
     tree.write("sys/kernel/mm/memory_peers/nv_mem/num_alloc_mrs", row.regions);
     tree.write("sys/kernel/mm/memory_peers/nv_mem/num_reg_bytes", "5096");
     witness->begin();
-    const auto all = witness->end(kSent);
+    const auto all = witness->end(kMovedOut);
     CHECK(all.size() == 2);
     const auto seen = only(all, "peer.registrations", Way::kOut);
     checkSeen(seen, row.outcome, Strength::kStrong, Side::kSource, row.reason);
@@ -153,10 +153,10 @@ TEST_CASE("registrations of peer memory") {
               Side::kSink, row.reason);
   }
   const FakeTree bare;
-  checkSeen(only(witness::memoryPeers({.gpuPci = "0000:1b:00.0"}, bare.roots())->end(kSent),
+  checkSeen(only(witness::memoryPeers({.gpuPci = "0000:1b:00.0"}, bare.roots())->end(kMovedOut),
                  "peer.registrations"),
             Outcome::kUnavailable, Strength::kWeak, Side::kBoth, "no peer-memory client");
-  checkSeen(only(witness::memoryPeers({}, bare.roots())->end(kSent), "peer.registrations"),
+  checkSeen(only(witness::memoryPeers({}, bare.roots())->end(kMovedOut), "peer.registrations"),
             Outcome::kUnavailable, Strength::kWeak, Side::kBoth, "in the host");
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("mappings for copies by the CPU") {
   const FakeTree tree;
   const Scene scene{.gpuPci = "0000:1b:00.0"};
   const auto look = [&] {
-    return only(witness::copyMappings(scene, tree.roots())->end(kSent), "copy.mappings");
+    return only(witness::copyMappings(scene, tree.roots())->end(kMovedOut), "copy.mappings");
   };
   checkSeen(look(), Outcome::kUnavailable, Strength::kWeak, Side::kBoth, "cannot be read");
   tree.write("proc/self/maps", "55e0-55e1 r--p 00000000 fe:01 123 /usr/bin/gdrbench");
@@ -177,13 +177,13 @@ TEST_CASE("mappings for copies by the CPU") {
 }
 
 TEST_CASE("instructions of the CPU are told and decide nothing") {
-  const auto seen = workOf(true, std::uint64_t{2 * kPayload}, kSent);
+  const auto seen = workOf(true, std::uint64_t{2 * kMoved}, kMovedOut);
   checkSeen(seen, Outcome::kNeutral, Strength::kWeak, Side::kBoth, "waiting loops");
   CHECK(seen.kind == WitnessClass::kWork);
   CHECK(has(seen.observed, "2 instructions for each byte, 1.311e+05 for each message"));
-  checkSeen(workOf(false, std::uint64_t{1}, kSent), Outcome::kUnavailable, Strength::kWeak,
+  checkSeen(workOf(false, std::uint64_t{1}, kMovedOut), Outcome::kUnavailable, Strength::kWeak,
             Side::kBoth, "paranoid is 4");
-  checkSeen(workOf(true, Known<std::uint64_t>::unknown("shared"), kSent), Outcome::kUnavailable,
+  checkSeen(workOf(true, Known<std::uint64_t>::unknown("shared"), kMovedOut), Outcome::kUnavailable,
             Strength::kWeak, Side::kBoth, "shared");
   checkSeen(workOf(true, std::uint64_t{1}, {}), Outcome::kUnavailable, Strength::kWeak, Side::kBoth,
             "no payload");
@@ -209,7 +209,7 @@ TEST_CASE("every witness says something on any machine") {
       for (const auto& each : all) each->begin();
       for (const auto& each : all) {
         INFO(each->id());
-        const auto seen = each->end(kSent);
+        const auto seen = each->end(kMovedOut);
         CHECK(!seen.empty());
         for (const Observation& one : seen) {
           ids.insert(one.id);

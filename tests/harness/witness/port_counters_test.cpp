@@ -9,8 +9,8 @@ using namespace gdrbench::test;
 
 namespace {
 
-constexpr std::uint64_t kPayload = std::uint64_t{64} << 20;
-constexpr std::uint64_t kUnits = kPayload / 4;
+constexpr std::uint64_t kCarried = std::uint64_t{64} << 20;
+constexpr std::uint64_t kUnits = kCarried / 4;
 constexpr const char* kId = "port.bytes";
 
 /// One or more ports in a tree, and the witness that looks at them.
@@ -46,9 +46,9 @@ struct Ports : FakeTree {
   }
 };
 
-const Payload kSent{.sentBytes = kPayload, .sentMessages = 64};
-const Payload kReceived{.receivedBytes = kPayload, .receivedMessages = 64};
-const Payload kBothWays{kPayload, kPayload, 64, 64};
+const Payload kCarriedOut{.sentBytes = kCarried, .sentMessages = 64};
+const Payload kCarriedIn{.receivedBytes = kCarried, .receivedMessages = 64};
+const Payload kBothWays{kCarried, kCarried, 64, 64};
 
 }  // namespace
 
@@ -83,7 +83,8 @@ TEST_CASE("the payload at the port that it was meant to pass") {
       Ports ports;
       const std::string counter = out ? "counters/port_xmit_data" : "counters/port_rcv_data";
       ports.set(counter, row.before);
-      const auto all = ports.watch(out ? kSent : kReceived, [&] { ports.set(counter, row.after); });
+      const auto all =
+          ports.watch(out ? kCarriedOut : kCarriedIn, [&] { ports.set(counter, row.after); });
       CHECK(all.size() == 1);
       const auto seen = only(all, kId, out ? Way::kOut : Way::kBack, Bearing::kConservation);
       checkSeen(seen, row.outcome, Strength::kStrong, out ? Side::kSource : Side::kSink,
@@ -107,7 +108,7 @@ TEST_CASE("a 32-bit port counter that may have wrapped unseen") {
 TEST_CASE("payload that passed another port is named") {
   Ports ports;
   for (const char* device : {"mlx5_0", "mlx5_1", "mlx5_2"}) ports.bothAt(0, device);
-  const auto all = ports.watch(kSent, [&] {
+  const auto all = ports.watch(kCarriedOut, [&] {
     ports.bothAt(kUnits, "mlx5_1");
     ports.bothAt(25, "mlx5_2");
   });
@@ -127,7 +128,7 @@ TEST_CASE("traffic of other jobs makes the port unavailable, and never direct") 
     ports.clock.at = [&](std::size_t number) {
       if (number == 2) ports.bothAt(noise);
     };
-    const auto all = ports.watch(kSent, [&] { ports.bothAt(noise + kUnits); });
+    const auto all = ports.watch(kCarriedOut, [&] { ports.bothAt(noise + kUnits); });
     const auto seen = only(all, kId, Way::kOut, Bearing::kConservation);
     if (noise == 1'000) {
       checkSeen(seen, Outcome::kDirect, Strength::kStrong, Side::kSource);
@@ -143,7 +144,7 @@ TEST_CASE("counters are read no sooner than their lifespan") {
     Ports ports;
     ports.bothAt(0);
     if (*lifespan != '\0') ports.set("hw_counters/lifespan", lifespan);
-    const auto all = ports.watch(kSent, [&] { ports.bothAt(kUnits); });
+    const auto all = ports.watch(kCarriedOut, [&] { ports.bothAt(kUnits); });
     return std::pair(ports.clock.slept,
                      only(all, kId, ports.clock.slept[0] == 100 ? Way::kBoth : Way::kOut,
                           Bearing::kConservation));
@@ -184,13 +185,13 @@ TEST_CASE("what cannot be had of ports is unavailable with its reason") {
     Ports ports;
     ports.bothAt(0);
     ports.scene.nic = row.nic;
-    const auto all = ports.watch(kSent, [&] { ports.bothAt(kUnits); });
+    const auto all = ports.watch(kCarriedOut, [&] { ports.bothAt(kUnits); });
     const auto seen = only(all, kId, row.way, Bearing::kConservation);
     checkSeen(seen, Outcome::kUnavailable, Strength::kStrong, Side::kSource, row.reason);
     CHECK(has(seen.observed, "mlx5_0 port 1 (67108864)"));
   }
   Ports none;
-  const auto all = none.watch(kSent, [] {});
+  const auto all = none.watch(kCarriedOut, [] {});
   checkSeen(only(all, kId, Way::kBoth, Bearing::kConservation), Outcome::kUnavailable,
             Strength::kStrong, Side::kBoth, "no RDMA device in");
   CHECK(none.clock.slept.empty());
@@ -200,12 +201,13 @@ TEST_CASE("what cannot be had of ports is unavailable with its reason") {
             Outcome::kUnavailable, Strength::kStrong, Side::kBoth, "no payload");
   Ports bare;
   bare.set("state", "4: ACTIVE");
-  checkSeen(only(bare.watch(kSent, [] {}), kId, Way::kOut, Bearing::kConservation),
+  checkSeen(only(bare.watch(kCarriedOut, [] {}), kId, Way::kOut, Bearing::kConservation),
             Outcome::kUnavailable, Strength::kStrong, Side::kSource, "neither bytes nor packets");
   Ports gone;
   gone.bothAt(0);
-  const auto lost = gone.watch(
-      kSent, [&] { fs::remove_all(gone.sys() / "class/infiniband/mlx5_0/ports/1/counters"); });
+  const auto lost = gone.watch(kCarriedOut, [&] {
+    fs::remove_all(gone.sys() / "class/infiniband/mlx5_0/ports/1/counters");
+  });
   checkSeen(only(lost, kId, Way::kOut, Bearing::kConservation), Outcome::kUnavailable,
             Strength::kStrong, Side::kSource, "cannot be read");
 }
@@ -216,7 +218,7 @@ TEST_CASE("devices that count packets only") {
     ports.scene.nic = "rxe0";
     ports.set("hw_counters/sent_pkts", std::uint64_t{7}, "rxe0");
     const auto all =
-        ports.watch(kSent, [&] { ports.set("hw_counters/sent_pkts", 7 + packets, "rxe0"); });
+        ports.watch(kCarriedOut, [&] { ports.set("hw_counters/sent_pkts", 7 + packets, "rxe0"); });
     const bool enough = packets == 16384;  // of 4096 bytes
     checkSeen(only(all, kId, Way::kOut, Bearing::kConservation),
               enough ? Outcome::kDirect : Outcome::kStaged,
@@ -234,18 +236,18 @@ TEST_CASE("operations of an EFA device") {
     const char* reason;
   };
   const Row rows[] = {
-      {"direct write", true, kPayload, 5000, 0, Outcome::kDirect, Strength::kStrong, ""},
-      {"direct write, its target", false, kPayload, 5000, 0, Outcome::kDirect, Strength::kStrong,
+      {"direct write", true, kCarried, 5000, 0, Outcome::kDirect, Strength::kStrong, ""},
+      {"direct write, its target", false, kCarried, 5000, 0, Outcome::kDirect, Strength::kStrong,
        ""},
-      {"emulated write", true, 0, kPayload, 0, Outcome::kNeutral, Strength::kWeak,
+      {"emulated write", true, 0, kCarried, 0, Outcome::kNeutral, Strength::kWeak,
        "sends carried it"},
-      {"emulated write, its target", false, 0, kPayload, 0, Outcome::kStaged, Strength::kWeak,
+      {"emulated write, its target", false, 0, kCarried, 0, Outcome::kStaged, Strength::kWeak,
        "sends carried it"},
-      {"long read", false, 0, 5000, kPayload, Outcome::kNeutral, Strength::kWeak,
+      {"long read", false, 0, 5000, kCarried, Outcome::kNeutral, Strength::kWeak,
        "RDMA reads carried it"},
-      {"half and half", true, kPayload / 2, kPayload / 2, 0, Outcome::kNeutral, Strength::kWeak,
+      {"half and half", true, kCarried / 2, kCarried / 2, 0, Outcome::kNeutral, Strength::kWeak,
        "no one kind"},
-      {"others' writes too", true, 9 * kPayload, 0, 0, Outcome::kUnavailable, Strength::kWeak,
+      {"others' writes too", true, 9 * kCarried, 0, 0, Outcome::kUnavailable, Strength::kWeak,
        "others' traffic"},
   };
   for (const Row& row : rows) {
@@ -265,8 +267,8 @@ TEST_CASE("operations of an EFA device") {
       one("rx_bytes", row.out ? 0 : write + send + read);
     };
     set(0, 0, 0);
-    const auto all =
-        ports.watch(row.out ? kSent : kReceived, [&] { set(row.write, row.send, row.read); });
+    const auto all = ports.watch(row.out ? kCarriedOut : kCarriedIn,
+                                 [&] { set(row.write, row.send, row.read); });
     const Way way = row.out ? Way::kOut : Way::kBack;
     const Side side = row.out ? Side::kSource : Side::kSink;
     const auto seen = only(all, "port.operations", way);
