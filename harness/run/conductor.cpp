@@ -17,7 +17,7 @@
 #include "harness/report/journal.h"
 #include "harness/report/path_evidence.h"
 #include "harness/run/build_info.h"
-#include "harness/run/session.h"
+#include "harness/run/session_group.h"
 #include "harness/run/summarise.h"
 
 namespace gdrbench {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conductor's side of one run of a case, or of several cases at the same time: two worker
-// processes each, their messages, their ends.
+// The conductor's side of one run of a case: two worker processes, their messages, their ends.
 #pragma once
 
-#include <chrono>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/bootstrap/channel.h"
 #include "harness/core/clock.h"
 #include "harness/report/document.h"
 #include "harness/run/case.h"
 #include "harness/run/company.h"
+#include "harness/run/wire.h"
 #include "transports/registry.h"
 
 namespace gdrbench {
@@ -39,10 +40,85 @@ struct SessionResult {
   std::optional<TimeSpan> measured;
 };
 
-/// Starts the workers of each, sees the cases through and leaves no process behind. All begin to
-/// warm up together, once everybody who still can is connected; a case that fails is not awaited,
-/// and the others go on. Never fails as a call: whatever goes wrong is that run's outcome, with
-/// both sides' views and the cause first. Results are in the order of the requests.
-std::vector<SessionResult> runSessions(std::span<const SessionRequest> requests);
+/// What is done about each happening. Who waits for these is session_group.h, since several cases
+/// may run at the same time. Nothing fails as a call: whatever goes wrong is the run's outcome.
+class Session {
+ public:
+  Session(const SessionRequest& request, Watch& watch);
+
+  void start();
+  [[nodiscard]] bool owns(std::size_t process) const;
+  void onHappening(Happening happening);
+  void onInterrupt(const Error& error);
+  void onDeadline();
+
+  /// Both have ended; or the time for last words is up (onDeadline sets givenUp_).
+  [[nodiscard]] bool over() const;
+  [[nodiscard]] TimePoint deadline() const { return deadline_; }
+
+  /// Connected, and held back until the others of the group are.
+  [[nodiscard]] bool ready() const { return ready_ && !begun_ && !windingUp_; }
+  [[nodiscard]] bool mayBecomeReady() const { return !ready_ && !windingUp_ && !over(); }
+  [[nodiscard]] TimePoint waitsUntil() const { return waitsUntil_; }
+  void begin(std::string_view without);
+  [[nodiscard]] const std::string& id() const { return request_.testCase.id; }
+
+  SessionResult conclude();
+
+ private:
+  static constexpr std::size_t kNoProcess = ~std::size_t{0};
+  struct Side {
+    Role role = Role::kInitiator;
+    std::size_t index = kNoProcess;  ///< in the Watch
+    std::string phase = "start";
+    bool greeted = false;
+    std::optional<wire::Address> address;
+    std::optional<std::vector<Claim>> claims;
+    std::optional<report::Run> result;
+    std::optional<report::SideError> failure;
+    bool closed = false;
+    std::optional<ProcessEnd> end;
+  };
+
+  void assign(Side& side);
+  void onMessage(Side& side, const ControlMessage& message);
+  void onHello(Side& side, const ControlMessage& message);
+  void onPhase(Side& side, const ControlMessage& message);
+  void keepTime(std::string_view phase);
+  void onAddress(Side& side, const ControlMessage& message);
+  void onReady(Side& side, const ControlMessage& message);
+  [[nodiscard]] std::string disagreement() const;
+  void onFrozen(Side& side, const ControlMessage& message);
+  void onResult(Side& side, const ControlMessage& message);
+  void onFailure(Side& side, const ControlMessage& message);
+  void onEnd(Side& side, const ProcessEnd& end);
+
+  void complain(const Side& side, Error error);
+  void blame(std::string who, std::string phase, Error error);
+  void blameWhoIsStuck();
+  void windUp();
+  void giveUp();
+  void tell(Side& side, const ControlMessage& message);
+
+  void mergeResponder(report::Run& run);
+  void checkTheCheck(const report::Run& run);
+  void putCauseFirst();
+  static std::string nameOf(const Side& side) { return std::string(name(side.role)); }
+  [[nodiscard]] std::string phases() const { return sides_[0].phase; }
+
+  const SessionRequest& request_;
+  Watch& watch_;
+  std::string digest_;
+  std::array<Side, 2> sides_;
+  TimePoint deadline_, waitsUntil_;
+  std::optional<TimePoint> measuring_, measured_;
+  std::vector<double> samples_;
+  std::vector<report::SideError> errors_;
+  std::vector<std::string> notes_;
+  FrozenStep probed_;
+  std::vector<evidence::Observation> observations_;
+  bool ready_ = false, begun_ = false;
+  bool windingUp_ = false, closing_ = false, givenUp_ = false, interrupted_ = false;
+};
 
 }  // namespace gdrbench
