@@ -141,13 +141,13 @@ class Matrix(BenchTest):
         started = {row["runs"][0]["started_s"] for row in beside}
         self.assertEqual(len(started), 2)
 
-    def start_a_round(self):
-        """Two pairs at the same time; both initiators stand still where they begin to measure."""
+    def start_a_round(self, phase="measure", timeout="30s"):
+        """Two pairs at the same time; both initiators stand still where they begin this phase."""
         memory = [{"src": "cuda:0", "dst": "cuda:1"}, {"src": "cuda:2", "dst": "cuda:3"}]
-        held = {"cuda_copy": {"env": {"GDRBENCH_TEST_HOLD": "initiator:measure"}}}
+        held = {"cuda_copy": {"env": {"GDRBENCH_TEST_HOLD": f"initiator:{phase}"}}}
         running = self.start([held], [{"ping-pong": {"sizes": ["8B"]}}], memory=memory,
                              env={"GDRBENCH_TEST_GPUS": "gpus=4"}, pairs_at_once="disjoint",
-                             witness="off", rounds=1, timeout="30s", stop={"iterations": 64})
+                             witness="off", rounds=1, timeout=timeout, stop={"iterations": 64})
 
         def stopped():
             states = {pid: process_stat(pid) for pid in running.workers()}
@@ -165,6 +165,28 @@ class Matrix(BenchTest):
         rows = {row["memory"]: row for row in self.document().data["rows"]}
         self.assert_outcome(rows["cuda:0 -> cuda:1"], "failed", "signal 9")
         self.assert_outcome(rows["cuda:2 -> cuda:3"], "ok")
+
+    def test_a_side_that_stands_still_is_one_failed_row(self):
+        running, initiators = self.start_a_round(timeout="3s")
+        os.kill(initiators[1], signal.SIGCONT)
+        ended = running.wait(30)
+        self.assertEqual(ended.code, 1, str(ended))
+        rows = {row["memory"]: row for row in self.document().data["rows"]}
+        self.assert_outcome(rows["cuda:0 -> cuda:1"], "failed", "measure")
+        self.assertEqual(rows["cuda:0 -> cuda:1"]["outcome"]["errors"][0]["error"]["code"], "timeout")
+        self.assert_outcome(rows["cuda:2 -> cuda:3"], "ok")
+
+    def test_who_is_not_ready_for_long_is_not_awaited(self):
+        running, initiators = self.start_a_round(phase="connect", timeout="6s")
+        os.kill(initiators[1], signal.SIGCONT)
+        ended = running.wait(40)
+        self.assertEqual(ended.code, 1, str(ended))
+        rows = {row["memory"]: row for row in self.document().data["rows"]}
+        self.assert_outcome(rows["cuda:0 -> cuda:1"], "failed", "connect")
+        self.assert_outcome(rows["cuda:2 -> cuda:3"], "ok")
+        notes = rows["cuda:2 -> cuda:3"]["runs"][0]["notes"]
+        late = rows["cuda:0 -> cuda:1"]["id"]
+        self.assertTrue(any("began without" in note and late in note for note in notes), notes)
 
     def test_an_interrupt_ends_all_of_a_round(self):
         running, initiators = self.start_a_round()
