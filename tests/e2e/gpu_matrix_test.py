@@ -167,7 +167,7 @@ class Matrix(BenchTest):
         self.assert_outcome(rows["cuda:2 -> cuda:3"], "ok")
 
     def test_a_side_that_stands_still_is_one_failed_row(self):
-        running, initiators = self.start_a_round(timeout="3s")
+        running, initiators = self.start_a_round(timeout="8s")
         os.kill(initiators[1], signal.SIGCONT)
         ended = running.wait(30)
         self.assertEqual(ended.code, 1, str(ended))
@@ -177,7 +177,7 @@ class Matrix(BenchTest):
         self.assert_outcome(rows["cuda:2 -> cuda:3"], "ok")
 
     def test_who_is_not_ready_for_long_is_not_awaited(self):
-        running, initiators = self.start_a_round(phase="connect", timeout="6s")
+        running, initiators = self.start_a_round(phase="connect", timeout="10s")
         os.kill(initiators[1], signal.SIGCONT)
         ended = running.wait(40)
         self.assertEqual(ended.code, 1, str(ended))
