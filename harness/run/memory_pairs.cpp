@@ -59,6 +59,12 @@ std::set<std::string> devicesOf(const MemoryPair& pair) {
   return devices;
 }
 
+enum class Naming { kIndex, kPciAddress, kUuid };
+Naming namingOf(const std::string& device) {
+  if (parseInteger(device)) return Naming::kIndex;
+  return device.find(':') != device.npos ? Naming::kPciAddress : Naming::kUuid;
+}
+
 /// 0 for a GPU that goes by another name: the rounds may then be fewer than they could be full.
 int indexOf(const MemoryName& memory) {
   const auto index = parseInteger(memory.device);
@@ -102,6 +108,18 @@ bool fits(const Round& round, const MemoryPair& pair) {
 }
 
 }  // namespace
+
+std::optional<std::pair<std::string, std::string>> namedInTwoWays(
+    std::span<const MemoryPair> pairs) {
+  std::string first;
+  for (const MemoryPair& pair : pairs) {
+    for (const std::string& device : devicesOf(pair)) {
+      if (first.empty()) first = device;
+      if (namingOf(device) != namingOf(first)) return std::pair(first, device);
+    }
+  }
+  return {};
+}
 
 std::vector<std::vector<std::size_t>> disjointRounds(std::span<const MemoryPair> pairs) {
   const int gpus = gpusOf(pairs);

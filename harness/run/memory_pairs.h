@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/core/result.h"
@@ -24,6 +25,11 @@ struct MemoryPair {
 /// a single pair stands for all, with the problem.
 Result<std::vector<MemoryPair>> memoryPairs(std::string_view source, std::string_view destination,
                                             int gpus);
+
+/// Two GPUs that are not named in the same way (by index, UUID or PCI address), so that nobody can
+/// tell by their names whether they are one.
+std::optional<std::pair<std::string, std::string>> namedInTwoWays(
+    std::span<const MemoryPair> pairs);
 
 /// Rounds of pairs that have no GPU in common, so that they can be used at the same time; each
 /// pair, by its number, is in one round. All pairs of n GPUs take n - 1 rounds in each direction (n

@@ -63,6 +63,11 @@ struct Cpus {
   bool given = false;  ///< at least one of them
 };
 
+bool asksForDisjoint(const RunConfig& config) {
+  const auto& atOnce = config.run.list("pairs_at_once");
+  return std::find(atOnce.begin(), atOnce.end(), OptionValue("disjoint")) != atOnce.end();
+}
+
 Result<Cpus> cpusOf(const RunConfig& config) {
   const OptionSet& group = config.groups.find("cpus")->second;
   const std::vector<int> allowed = allowedCpus();
@@ -81,9 +86,7 @@ Result<Cpus> cpusOf(const RunConfig& config) {
     }
     *target = cpu;
   }
-  const auto& atOnce = config.run.list("pairs_at_once");
-  if (cpus.given &&
-      std::find(atOnce.begin(), atOnce.end(), OptionValue("disjoint")) != atOnce.end()) {
+  if (cpus.given && asksForDisjoint(config)) {
     return errorAt(placeOf(config, "cpus"),
                    "cpus: with 'pairs_at_once: disjoint' all pairs would run on the same two",
                    "leave it out: each pair then gets CPUs of its own");
@@ -111,6 +114,14 @@ Result<std::vector<MemoryPair>> memoryOf(const RunConfig& config) {
       });
       if (!known) all.push_back(std::move(pair));
     }
+  }
+  if (const auto names = namedInTwoWays(all); names && asksForDisjoint(config)) {
+    return errorAt(
+        placeOf(config, "memory"),
+        fmt::format("memory: with 'pairs_at_once: disjoint' it must be clear which GPUs are "
+                    "the same, and '{}' may be '{}'",
+                    names->first, names->second),
+        "name all of them by index, all by UUID, or all by PCI address");
   }
   return all;
 }

@@ -206,6 +206,21 @@ TEST_CASE("one CPU pair cannot be given to several pairs at once") {
   CHECK(contains(error, "test.yaml:3"));
 }
 
+TEST_CASE("GPUs of pairs at once are named in one way, or they may be the same") {
+  const auto config = [](const char* atOnce, const char* third) {
+    return std::string("transports: [cuda_copy]\npairs_at_once: ") + atOnce +
+           "\nmemory: [{src: cuda:0, dst: cuda:1}, {src: '" + third + "', dst: cuda:3}]\n" +
+           "patterns: [ping-pong: {sizes: [8]}]\n";
+  };
+  for (const char* other : {"cuda:GPU-11aa", "cuda:0000:1b:00.0"}) {
+    const std::string error = errorOf(config("disjoint", other));
+    CHECK(contains(error, "which GPUs are the same"));
+    CHECK(contains(error, "test.yaml:3"));
+    CHECK(goodPlan(config("one", other)).cases.size() == 2);
+  }
+  CHECK(goodPlan(config("disjoint", "cuda:2")).groups.size() == 1);
+}
+
 TEST_CASE("what clashes is an error with its place") {
   CHECK(contains(
       errorOf("transports: [tcp]\npatterns:\n  - stream: {sizes: [8], window: 4, batch: 8}\n"),
