@@ -91,6 +91,8 @@ struct PathVerdict {
 struct Control {
   std::string name;   ///< what was done, in words
   std::string truth;  ///< direct | staged
+  /// As of rows: it counts for those of the same memory. Empty in older results: for all.
+  std::string memory;
   Outcome outcome;
   std::vector<evidence::Observation> observations;
 };

@@ -144,6 +144,7 @@ template <class V>
 void describe(V& v, Control& x) {
   v("name", x.name, "");
   v("truth", x.truth, "direct or staged, known beforehand");
+  v.late("memory", x.memory, "as of rows: those that it counts for; empty: all");
   v("outcome", x.outcome, "");
   v("observations", x.observations, "");
 }

@@ -61,10 +61,15 @@ evidence::Subject subjectOf(const Row& row, const Run& run) {
   return subject;
 }
 
-std::vector<evidence::ControlSeen> seenOf(std::span<const Control> controls) {
+/// What reacts on one GPU may be dead on another: a control counts for its own memory.
+bool isFor(const Control& control, const Row& row) {
+  return control.memory.empty() || control.memory == row.memory;
+}
+
+std::vector<evidence::ControlSeen> seenFor(const Row& row, std::span<const Control> controls) {
   std::vector<evidence::ControlSeen> seen;
   for (const Control& control : controls) {
-    if (control.outcome.kind != OutcomeKind::kOk) continue;
+    if (control.outcome.kind != OutcomeKind::kOk || !isFor(control, row)) continue;
     seen.push_back({control.name, control.truth == "staged", control.observations});
   }
   return seen;
@@ -98,7 +103,7 @@ bool differsFromAsked(const Row& row, const PathVerdict& verdict) {
 }  // namespace
 
 PathVerdict judgePath(const Row& row, std::span<const Control> controls) {
-  const auto seen = seenOf(controls);
+  const auto seen = seenFor(row, controls);
   std::vector<Verdict> verdicts;
   for (const Run* run : goodRuns(row)) {
     verdicts.push_back(evidence::judge(subjectOf(row, *run), observationsOf(row, *run, seen)));
@@ -112,7 +117,7 @@ std::string explainPath(const Row& row, std::span<const Control> controls) {
   if (runs.empty()) return "no run of this row ended well: there is nothing to judge\n";
   const PathVerdict whole = judgePath(row, controls);
   std::string text = evidence::explain(subjectOf(row, *runs.back()),
-                                       observationsOf(row, *runs.back(), seenOf(controls)));
+                                       observationsOf(row, *runs.back(), seenFor(row, controls)));
   if (runs.size() > 1) {
     text =
         fmt::format("all {} rounds: {}\nthe last of them:\n{}", runs.size(), whole.verdict, text);
@@ -121,7 +126,7 @@ std::string explainPath(const Row& row, std::span<const Control> controls) {
     text += fmt::format("the witness pass failed: {}\n", row.witness->outcome.reason);
   }
   for (const Control& control : controls) {
-    if (control.outcome.kind == OutcomeKind::kOk) continue;
+    if (control.outcome.kind == OutcomeKind::kOk || !isFor(control, row)) continue;
     text += fmt::format("a control did not run ({}): {}\n", control.name, control.outcome.reason);
   }
   return text;

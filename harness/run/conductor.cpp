@@ -204,6 +204,7 @@ class Conductor {
       }
       report::Control seen{.name = control.what,
                            .truth = control.staged ? "staged" : "direct",
+                           .memory = memoryText(control.testCase),
                            .outcome = std::move(session.run.outcome),
                            .observations = std::move(session.run.observations)};
       keep(journal_.addControl(seen));

@@ -133,8 +133,8 @@ TEST_CASE("every member of the document is in the field list") {
   CHECK(fieldsOf(evidence::Observation{}) == 16);
   [[maybe_unused]] auto [p1, p2, p3] = PathVerdict{};
   CHECK(fieldsOf(PathVerdict{}) == 3);
-  [[maybe_unused]] auto [q1, q2, q3, q4] = Control{};
-  CHECK(fieldsOf(Control{}) == 4);
+  [[maybe_unused]] auto [q1, q2, q3, q4, q5] = Control{};
+  CHECK(fieldsOf(Control{}) == 5);
 }
 
 TEST_CASE("absent parts are null with their key present") {

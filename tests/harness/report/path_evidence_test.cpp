@@ -84,6 +84,26 @@ TEST_CASE("a witness that fails its control is dropped, and the rest stands") {
         std::string::npos);
 }
 
+TEST_CASE("a control counts for rows of its own memory") {
+  Document document = sampleDocument();
+  provedRow(document).witness->observations = {copies(evidence::Outcome::kStaged)};
+  const std::string own = provedRow(document).memory;
+  for (const std::string& memory : {std::string(), own, std::string("cuda:6 -> cuda:7")}) {
+    CAPTURE(memory);
+    document.controls = {control("direct", evidence::Outcome::kStaged),
+                         control("direct", evidence::Outcome::kNeutral)};
+    document.controls[0].memory = memory;  // it says staged of this one, which is direct
+    document.controls[1].memory = own;
+    const bool counts = memory.empty() || memory == own;
+    CHECK(judged(document).verdict == (counts ? "direct" : "conflict"));
+    const std::string text = explainPath(provedRow(document), document.controls);
+    CHECK((text.find("copies [insensitive") != std::string::npos) == counts);
+    document.controls[0].outcome = {OutcomeKind::kFailed, "no such device", {}};
+    const std::string failed = explainPath(provedRow(document), document.controls);
+    CHECK((failed.find("no such device") != std::string::npos) == counts);
+  }
+}
+
 TEST_CASE("unverified data is no proof") {
   for (const char* mode : {"sample", "off", "none"}) {
     CAPTURE(mode);

@@ -367,6 +367,7 @@ evidence::Observation randomObservation(Random& random) {
 Control randomControl(Random& random) {
   return {.name = text(random),
           .truth = anyOf<std::string>(random, {"direct", "staged"}),
+          .memory = text(random),
           .observations = some(random, [&] { return randomObservation(random); })};
 }
 
