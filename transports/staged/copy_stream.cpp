@@ -15,7 +15,8 @@ constexpr std::size_t kEvents = 64;
 constexpr std::uint64_t kBytesOfAnEvent = 64u << 10;
 
 /// A stream that has failed counts no further: after so many looks the driver is asked. Those of
-/// who waits follow each other in a few ns: some 50 us, ten times what such a copy takes.
+/// who waits follow each other at once: all of them take 33 to 40 us on an AMD EPYC, and such a
+/// copy takes 6 to 8.
 constexpr unsigned kQuietLooks = 256, kQuietLooksOfAWait = 1u << 14;
 
 }  // namespace
