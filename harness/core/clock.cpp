@@ -15,8 +15,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-constexpr int kIntervals = 5;
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr std::size_t kIntervals = 5;
+constexpr auto kInterval = std::chrono::milliseconds(20);
 constexpr double kMostSpread = 50e-6;
 
 /// The first "flags" line of /proc/cpuinfo, each flag between spaces. Its "cpu MHz" is never used:
@@ -82,17 +82,28 @@ Instant instant() {
   return best;
 }
 
-/// Ticks per nanosecond over each interval, sorted.
-std::array<double, kIntervals> counterRates() {
+double ticksPerNanosecond(const Instant& start, const Instant& stop) {
+  return static_cast<double>(stop.ticks - start.ticks) / static_cast<double>(stop.ns - start.ns);
+}
+
+struct CounterRate {
+  double overAll;
+  double spread;  ///< between the intervals, as a share
+};
+
+/// The rate over all intervals together, which is the most exact; the spread tells whether the
+/// counter, or an instant, is off.
+CounterRate counterRate() {
+  std::array<Instant, kIntervals + 1> instants{instant()};
   std::array<double, kIntervals> rates{};
-  for (double& rate : rates) {
-    const Instant start = instant();
+  for (std::size_t i = 0; i < kIntervals; ++i) {
     std::this_thread::sleep_for(kInterval);
-    const Instant stop = instant();
-    rate = static_cast<double>(stop.ticks - start.ticks) / static_cast<double>(stop.ns - start.ns);
+    instants[i + 1] = instant();
+    rates[i] = ticksPerNanosecond(instants[i], instants[i + 1]);
   }
-  std::sort(rates.begin(), rates.end());
-  return rates;
+  const double overAll = ticksPerNanosecond(instants.front(), instants.back());
+  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
+  return {overAll, (*most - *least) / overAll};
 }
 
 #endif
@@ -115,19 +126,17 @@ Clock Clock::calibrate() {
   if (const std::string problem = counterProblem(); !problem.empty()) {
     return {Kind::kMonotonic, 1.0, "CLOCK_MONOTONIC: " + problem};
   }
-  const auto rates = counterRates();
-  const double middle = rates[kIntervals / 2];
-  const double spread = (rates.back() - rates.front()) / middle;
+  const auto [rate, spread] = counterRate();
   if (spread > kMostSpread) {
     return {Kind::kMonotonic, 1.0,
             fmt::format("CLOCK_MONOTONIC: the counter's rate differs by {:.1f} ppm between "
-                        "intervals of 100 ms",
-                        spread * 1e6)};
+                        "intervals of {} ms",
+                        spread * 1e6, kInterval.count())};
   }
-  return {Kind::kTsc, middle,
+  return {Kind::kTsc, rate,
           fmt::format("time-stamp counter at {:.6f} GHz, calibrated against CLOCK_MONOTONIC_RAW, "
                       "spread {:.2f} ppm",
-                      middle, spread * 1e6)};
+                      rate, spread * 1e6)};
 #else
   return {Kind::kMonotonic, 1.0, "CLOCK_MONOTONIC: no time-stamp counter on this architecture"};
 #endif

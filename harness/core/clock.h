@@ -4,7 +4,7 @@
 // nanoseconds.
 //
 // The counter is calibrated against CLOCK_MONOTONIC_RAW once per host, by the conductor or the
-// agent, and handed to the workers, so that a worker does not spend half a second on it and the
+// agent, and handed to the workers, so that a worker does not spend 100 ms on it and the
 // two workers of one host count alike.
 #pragma once
 

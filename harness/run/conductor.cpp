@@ -266,7 +266,7 @@ class Conductor {
     c.window = 64;
     c.batch = 16;
     c.warmup = {1000, 10'000'000, 100'000'000};
-    c.stop = {.precision = 0.01, .minTimeNs = 50'000'000, .maxTimeNs = 200'000'000};
+    c.stop = {.precision = 0.01, .minTimeNs = 50'000'000, .maxTimeNs = 100'000'000};
     c.timeoutNs = 20'000'000'000;
     c.initiatorCpu = like.initiatorCpu;
     c.responderCpu = like.responderCpu;

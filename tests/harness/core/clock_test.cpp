@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// The calibrated clock; it costs half a second, so all cases of one process share it.
+/// The calibrated clock; it costs 100 ms, so all cases of one process share it.
 const Clock& calibrated() {
   static const Clock clock = Clock::calibrate();
   return clock;

@@ -61,7 +61,7 @@ TEST_CASE("behind two switches in a row: PXB") {
   FakeTree tree;
   addDriver(tree);
   const std::string top = "pci0000:10/0000:10:01.0/0000:11:00.0";
-  for (const std::string way :
+  for (const std::string& way :
        {std::string("pci0000:10/0000:10:01.0"), top, top + "/0000:12:00.0",
         top + "/0000:12:00.0/0000:13:00.0", top + "/0000:12:00.0/0000:13:00.0/0000:14:00.0",
         top + "/0000:12:00.0/0000:13:00.0/0000:14:00.0/0000:15:00.0", top + "/0000:12:01.0",
