@@ -82,7 +82,7 @@ Instant instant() {
   return best;
 }
 
-double ticksPerNanosecond(const Instant& start, const Instant& stop) {
+double rateBetween(const Instant& start, const Instant& stop) {
   return static_cast<double>(stop.ticks - start.ticks) / static_cast<double>(stop.ns - start.ns);
 }
 
@@ -99,9 +99,9 @@ CounterRate counterRate() {
   for (std::size_t i = 0; i < kIntervals; ++i) {
     std::this_thread::sleep_for(kInterval);
     instants[i + 1] = instant();
-    rates[i] = ticksPerNanosecond(instants[i], instants[i + 1]);
+    rates[i] = rateBetween(instants[i], instants[i + 1]);
   }
-  const double overAll = ticksPerNanosecond(instants.front(), instants.back());
+  const double overAll = rateBetween(instants.front(), instants.back());
   const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
   return {overAll, (*most - *least) / overAll};
 }

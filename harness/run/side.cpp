@@ -9,7 +9,6 @@
 #include <span>
 #include <utility>
 
-#include "harness/core/units.h"
 #include "harness/environment/environment.h"
 #include "harness/run/build_info.h"
 #include "harness/run/placement.h"
@@ -100,10 +99,10 @@ Status Side::setUp() {
 }
 
 Status Side::pin() {
-  if (Status pinned = cpus_.pin(assign_.testCase, assign_.role); !pinned) return pinned;
+  Status pinned = cpus_.pin(assign_.testCase, assign_.role);
   if (cpus_.own()) fact("cpu", std::to_string(*cpus_.own()));
   if (!cpus_.sharedWhy().empty()) partial_.notes.push_back(cpus_.sharedWhy());
-  return Done{};
+  return pinned;
 }
 
 Status Side::openTransport() {

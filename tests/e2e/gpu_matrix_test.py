@@ -24,7 +24,7 @@ def pairs(gpus):
 class Matrix(BenchTest):
     def matrix(self, machine, gpus, transports=(COPIES,), patterns=(STREAM,), **settings):
         return self.measure(transports, patterns, env={"GDRBENCH_TEST_GPUS": machine},
-                            memory=pairs(gpus), stop={"iterations": 8}, witness="off", **settings)
+                            memory=pairs(gpus), stop={"iterations": 8}, **settings)
 
     def cell(self, document, memory, direction="uni"):
         return next(row for row in document.data["rows"]

@@ -169,7 +169,7 @@ class WorkerStalled(BenchTest):
 
 
 class ConductorStopped(BenchTest):
-    SLOW = {"faulty": {"label": "slow", "delay": "4ms"}}
+    SLOW = {"faulty": {"label": "slow", "delay": "10ms"}}
 
     def start_slow(self, **settings):
         running = self.start(["loopback", self.SLOW, "tcp"], timeout="60s", **settings)

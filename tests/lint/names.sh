@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # No transport is known outside its folder: the harness names none and calls no vendor's API, and
-# a transport's headers are included by itself, the registry and tests only. And no test has a name
-# that CTest takes for two.
+# a transport's headers are included by itself, the registry and tests only. No test has a name
+# that CTest takes for two, and each header can be included twice.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -36,6 +36,8 @@ for name in "${folders[@]}"; do
     report "headers of $name included from outside:" "$found"
   fi
 done
+found=$(grep -rL '^#pragma once' harness transports tests --include='*.h' || true)
+[[ -z $found ]] || report "headers that cannot be included twice:" "$found"
 if found=$(grep -rnE 'TEST_CASE(_TEMPLATE)?\("[^"]*;' tests --include='*.cpp'); then
   report "semicolons in names of tests, where CMake's lists end:" "$found"
 fi
