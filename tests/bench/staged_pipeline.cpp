@@ -134,16 +134,18 @@ Wire wireOf(const Registry& registry, std::string_view text) {
 struct Row {
   Wire wire;
   bool staged = false;
-  std::string chunk;  ///< empty: the default
+  std::string chunk, lowLatency;  ///< empty: the default
   MemoryName memory, peerMemory;
   std::uint64_t bytes = 0;
 };
 
 OptionSet stagingOptions(const Registry& registry, const Row& row) {
   OptionSet set = OptionSet::defaults(registry.staging().options);
-  if (!row.chunk.empty()) {
-    set.set("chunk", {static_cast<std::int64_t>(must(parseSize(row.chunk)))});
-  }
+  const auto setSize = [&set](const char* option, const std::string& text) {
+    if (!text.empty()) set.set(option, {static_cast<std::int64_t>(must(parseSize(text)))});
+  };
+  setSize("chunk", row.chunk);
+  setSize("low_latency", row.lowLatency);
   return set;
 }
 
@@ -387,12 +389,16 @@ bool small(const Bench& bench, const Wire& over) {
   CopyStages in = bench.copies(CopyStage::Way::kToDevice, kBytes);
   Pair wire(bench.registry, bench.alone(over, kBytes), bench.clock);
   Pair whole(bench.registry, bench.staged(over, kBytes), bench.clock);
-  std::vector<double> outs, ins, wires, wholes, added, byEvent;
+  Row unfollowed = bench.staged(over, kBytes);
+  unfollowed.lowLatency = "0";
+  Pair without(bench.registry, unfollowed, bench.clock);
+  std::vector<double> outs, ins, wires, wholes, withouts, added, byEvent;
   while (rounds.next()) {
     outs.push_back(out.time(1000));
     ins.push_back(in.time(1000));
     wires.push_back(wire.halfRoundTrip(2000, 200));
     wholes.push_back(whole.halfRoundTrip(2000, 200));
+    withouts.push_back(without.halfRoundTrip(2000, 200));
     added.push_back(wholes.back() - outs.back() - ins.back() - wires.back());
     byEvent.push_back(out.time(1000, true) + in.time(1000, true));
   }
@@ -404,8 +410,11 @@ bool small(const Bench& bench, const Wire& over) {
       over.name, formatDuration(median(outs)), formatDuration(median(wires)),
       formatDuration(median(ins)), formatDuration(median(wholes)), median(added), rounds.done(),
       kMostAddedNs, verdict(met));
-  fmt::print("{:>9}           both copies, asking for an event instead of waiting: {}\n", "",
-             formatDuration(median(byEvent)));
+  fmt::print(
+      "{:>9}           all three without the low-latency path: {}; both copies, asking for an "
+      "event "
+      "instead of waiting: {}\n",
+      "", formatDuration(median(withouts)), formatDuration(median(byEvent)));
   return met;
 }
 
