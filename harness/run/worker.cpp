@@ -38,6 +38,13 @@ int lend(Side& side, Channel channel) {
   return status ? *status : 1;  // the conductor sees how the other process ended
 }
 
+/// Of two sides in one process, one that fails stops the other: the conductor's signal goes to the
+/// process that lent its channel.
+int ended(int status) {
+  if (status != 0) onStopSignal(SIGTERM);
+  return status;
+}
+
 /// The initiator's process, when both sides run in it.
 int runBoth(const Registry& registry, Side& initiator, PhaseHook hook) {
   auto loan = BorrowedChannel::await(initiator.loanName(), initiator.deadline());
@@ -46,9 +53,9 @@ int runBoth(const Registry& registry, Side& initiator, PhaseHook hook) {
   std::thread other([&] {
     Side responder(registry, loan->channel(), hook);
     responder.takeOverFrom(initiator);
-    loan->giveBack(responder.run());
+    loan->giveBack(ended(responder.run()));
   });
-  const int status = initiator.run();
+  const int status = ended(initiator.run());
   other.join();
   return status;
 }

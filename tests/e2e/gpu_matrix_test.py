@@ -23,8 +23,8 @@ def pairs(gpus):
 
 class Matrix(BenchTest):
     def matrix(self, machine, gpus, transports=(COPIES,), patterns=(STREAM,), **settings):
-        return self.measure(transports, patterns, env={"GDRBENCH_TEST_GPUS": machine},
-                            memory=pairs(gpus), stop={"iterations": 8}, **settings)
+        settings = {"memory": pairs(gpus), "stop": {"iterations": 8}, **settings}
+        return self.measure(transports, patterns, env={"GDRBENCH_TEST_GPUS": machine}, **settings)
 
     def cell(self, document, memory, direction="uni"):
         return next(row for row in document.data["rows"]
@@ -42,7 +42,7 @@ class Matrix(BenchTest):
         self.assertIn("checked byte by byte", self.ended.out)
 
     def test_a_corrupt_link_is_one_cell_and_the_others_go_on(self):
-        document = self.matrix("gpus=3 corrupt=0-1:17", 3, code=1)
+        document = self.matrix("gpus=3 corrupt=0-1:17", 3, code=1, memory=self.between(3))
         for row in document.data["rows"]:
             bad = row["memory"] == "cuda:0 -> cuda:1" or (
                 row["memory"] == "cuda:1 -> cuda:0" and row["direction"] == "bi")
@@ -73,10 +73,13 @@ class Matrix(BenchTest):
 
     def test_a_failing_copy_names_both_gpus(self):
         document = self.matrix("gpus=2 fail=0-1:719", 2, code=1)
-        error = self.cell(document, "cuda:0 -> cuda:1")["outcome"]["errors"][0]["error"]
-        self.assertEqual(error["native_code"], 719)
-        self.assertIn("0000:10:00.0", error["tried"])
-        self.assertIn("0000:11:00.0", error["tried"])
+        errors = self.cell(document, "cuda:0 -> cuda:1")["outcome"]["errors"]
+        self.assertEqual(errors[0]["error"]["native_code"], 719)
+        self.assertIn("0000:10:00.0", errors[0]["error"]["tried"])
+        self.assertIn("0000:11:00.0", errors[0]["error"]["tried"])
+        # The other side is a thread of the same process: it was told, and is not said to be stuck.
+        self.assertEqual([(each["side"], each["error"]["code"]) for each in errors],
+                         [("initiator", "transport"), ("responder", "cancelled")])
 
     # --- pairs at the same time --------------------------------------------------------------------
 
