@@ -18,13 +18,6 @@ constexpr milliseconds kStopCheck{100};
 // poll takes an int of milliseconds; a farther deadline is waited for in parts.
 constexpr milliseconds kLongestPoll{60 * 60 * 1000};
 
-Error cancelled(std::string_view tried, int signal) {
-  return {.code = ErrorCode::kCancelled,
-          .tried = std::string(tried),
-          .nativeCode = signal,
-          .nativeText = "told to stop by a signal"};
-}
-
 Error timeout(std::string_view tried) {
   return {.code = ErrorCode::kTimeout,
           .tried = std::string(tried),
@@ -45,8 +38,8 @@ Status waitFor(int fd, short events, TimePoint deadline, const std::atomic<int>*
                std::string_view tried) {
   while (true) {
     if (stop != nullptr) {
-      if (const int signal = stop->load(std::memory_order_relaxed); signal != 0) {
-        return cancelled(tried, signal);
+      if (const int why = stop->load(std::memory_order_relaxed); why != 0) {
+        return stoppedError(std::string(tried), why);
       }
     }
     const TimePoint now = steady_clock::now();

@@ -176,10 +176,7 @@ Result<Happening> Watch::Impl::next(TimePoint deadline) {
   while (true) {
     woken = false;
     if (const int signal = signals::takeSignal(); signal != 0) {
-      return Error{.code = ErrorCode::kCancelled,
-                   .tried = "wait for the workers",
-                   .nativeCode = signal,
-                   .nativeText = "told to stop by a signal"};
+      return stoppedError("wait for the workers", signal);
     }
     if (!queue.empty()) {
       Happening happening = std::move(queue.front());

@@ -80,4 +80,16 @@ Error systemError(std::string tried, int errnoValue, std::string next) {
           .next = std::move(next)};
 }
 
+Error stoppedError(std::string tried, int stop) {
+  if (stop == kStopOtherSide) {
+    return {.code = ErrorCode::kPeerLost,
+            .tried = std::move(tried),
+            .nativeText = "the other side, in the same process, has failed"};
+  }
+  return {.code = ErrorCode::kCancelled,
+          .tried = std::move(tried),
+          .nativeCode = stop,
+          .nativeText = "told to stop by a signal"};
+}
+
 }  // namespace gdrbench

@@ -51,4 +51,12 @@ struct Error {
 /// for ENOMEM), with errno's number and text.
 Error systemError(std::string tried, int errnoValue, std::string next = {});
 
+/// What a stop flag may hold beside the number of a signal: the other side, which runs in the same
+/// process, has failed.
+inline constexpr int kStopOtherSide = -1;
+
+/// An Error for a wait that a stop flag ended: kCancelled with the signal's number, or kPeerLost
+/// for kStopOtherSide.
+Error stoppedError(std::string tried, int stop);
+
 }  // namespace gdrbench

@@ -11,8 +11,9 @@
 
 namespace gdrbench {
 
-/// Set by the worker's signal handlers; the number of the signal, 0 while none came.
-extern std::atomic<int> gStopSignal;
+/// Set by the worker: the number of a signal that came, or kStopOtherSide; 0 while nothing stops
+/// it.
+extern std::atomic<int> gStop;
 
 class Guard {
  public:
@@ -24,11 +25,11 @@ class Guard {
   [[nodiscard]] bool expired() noexcept {
     if (sharesCore_) sched_yield();
     if ((++calls_ & 1023u) != 0) return false;
-    return gStopSignal.load(std::memory_order_relaxed) != 0 || clock_.now() >= deadline_;
+    return gStop.load(std::memory_order_relaxed) != 0 || clock_.now() >= deadline_;
   }
 
-  /// Why: cancelled by a signal (its number), or 0 for the deadline.
-  [[nodiscard]] static int signal() noexcept { return gStopSignal.load(std::memory_order_relaxed); }
+  /// Why: what stops the worker, or 0 for the deadline.
+  [[nodiscard]] static int stop() noexcept { return gStop.load(std::memory_order_relaxed); }
 
  private:
   const Clock& clock_;

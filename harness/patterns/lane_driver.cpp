@@ -5,7 +5,7 @@
 
 namespace gdrbench {
 
-std::atomic<int> gStopSignal{0};
+std::atomic<int> gStop{0};
 
 namespace {
 
@@ -35,11 +35,8 @@ Error LaneDriver::error(std::uint64_t done) const {
     case Stop::kExpired:
       break;
   }
-  if (const int signal = Guard::signal(); signal != 0) {
-    return {.code = ErrorCode::kCancelled,
-            .tried = fmt::format("go on ({})", place),
-            .nativeCode = signal,
-            .nativeText = fmt::format("told to stop by signal {}", signal)};
+  if (const int stop = Guard::stop(); stop != 0) {
+    return stoppedError(fmt::format("go on ({})", place), stop);
   }
   return {.code = ErrorCode::kTimeout,
           .tried = fmt::format("finish the block in time ({}, {} sends outstanding)", place,

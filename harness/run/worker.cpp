@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned kLastResortSeconds = 3;
 
 void onStopSignal(int signal) {
-  gStopSignal.store(signal, std::memory_order_relaxed);
+  gStop.store(signal, std::memory_order_relaxed);
   // A worker that is stuck inside a library never looks at the flag: SIGALRM then ends it.
   alarm(kLastResortSeconds);
 }
@@ -39,9 +39,10 @@ int lend(Side& side, Channel channel) {
 }
 
 /// Of two sides in one process, one that fails stops the other: the conductor's signal goes to the
-/// process that lent its channel.
+/// process that lent its channel. A signal that came first stays the cause.
 int ended(int status) {
-  if (status != 0) onStopSignal(SIGTERM);
+  int none = 0;
+  if (status != 0) gStop.compare_exchange_strong(none, kStopOtherSide);
   return status;
 }
 
@@ -49,7 +50,7 @@ int ended(int status) {
 int runBoth(const Registry& registry, Side& initiator, PhaseHook hook) {
   auto loan = BorrowedChannel::await(initiator.loanName(), initiator.deadline());
   if (!loan) return initiator.fail(std::move(loan).error());
-  loan->channel().setStopFlag(&gStopSignal);
+  loan->channel().setStopFlag(&gStop);
   std::thread other([&] {
     Side responder(registry, loan->channel(), hook);
     responder.takeOverFrom(initiator);
@@ -65,7 +66,7 @@ int runBoth(const Registry& registry, Side& initiator, PhaseHook hook) {
 int runWorker(const Registry& registry, int fd, PhaseHook hook) {
   installStopSignals();
   Channel channel(fd);
-  channel.setStopFlag(&gStopSignal);
+  channel.setStopFlag(&gStop);
   Side side(registry, channel, hook);
   if (Status greeted = side.greet(); !greeted) return side.fail(std::move(greeted).error());
   if (!side.sharesProcess()) return side.run();

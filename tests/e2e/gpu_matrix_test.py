@@ -77,9 +77,9 @@ class Matrix(BenchTest):
         self.assertEqual(errors[0]["error"]["native_code"], 719)
         self.assertIn("0000:10:00.0", errors[0]["error"]["tried"])
         self.assertIn("0000:11:00.0", errors[0]["error"]["tried"])
-        # The other side is a thread of the same process: it was told, and is not said to be stuck.
+        # The other side is a thread of the same process: it hears of it, and is not called stuck.
         self.assertEqual([(each["side"], each["error"]["code"]) for each in errors],
-                         [("initiator", "transport"), ("responder", "cancelled")])
+                         [("initiator", "transport"), ("responder", "peer_lost")])
 
     # --- pairs at the same time --------------------------------------------------------------------
 

@@ -65,6 +65,14 @@ TEST_CASE("a failed system call keeps its number and text") {
   CHECK(systemError("allocate", ENOMEM).code == ErrorCode::kNoMemory);
 }
 
+TEST_CASE("who is stopped says by what") {
+  CHECK(stoppedError("wait", 15).what() == "could not wait: told to stop by a signal (15)");
+  CHECK(stoppedError("wait", 15).code == ErrorCode::kCancelled);
+  const Error left = stoppedError("wait", kStopOtherSide);
+  CHECK(left.what() == "could not wait: the other side, in the same process, has failed");
+  CHECK(left.code == ErrorCode::kPeerLost);
+}
+
 TEST_CASE("a result holds a value or an error") {
   Result<std::unique_ptr<int>> value(std::make_unique<int>(7));
   REQUIRE(value.ok());

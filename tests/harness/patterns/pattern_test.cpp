@@ -201,12 +201,26 @@ TEST_CASE("a stop signal ends the wait and says which it was") {
   alone.joinTo(nobody);
   const Clock clock = Clock::monotonic();
   Guard guard(clock, clock.now() + 60'000'000'000, false);
-  gStopSignal = 15;
+  gStop = 15;
   const auto ended = findPattern("stream")->make()->respond({alone, clock, guard}, block);
-  gStopSignal = 0;
+  gStop = 0;
   REQUIRE_FALSE(ended.ok());
   CHECK(ended.error().code == ErrorCode::kCancelled);
   CHECK(ended.error().nativeCode == 15);
+}
+
+TEST_CASE("a side whose other side failed in the same process has lost its peer") {
+  const Block block = blockOf(5);
+  PairLane alone(block.layout.syncSlot(), false), nobody(block.layout.syncSlot(), false);
+  alone.joinTo(nobody);
+  const Clock clock = Clock::monotonic();
+  Guard guard(clock, clock.now() + 60'000'000'000, false);
+  gStop = kStopOtherSide;
+  const auto ended = findPattern("stream")->make()->respond({alone, clock, guard}, block);
+  gStop = 0;
+  REQUIRE_FALSE(ended.ok());
+  CHECK(ended.error().code == ErrorCode::kPeerLost);
+  CHECK(ended.error().nativeCode == 0);
 }
 
 TEST_CASE("which side receives data depends on direction and flow") {
